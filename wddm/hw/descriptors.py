@@ -149,8 +149,8 @@ class Sampler:
     comparison: int = Comparison.NEVER
     max_anisotropy: int = 1
     mip_lod_bias: float = 0.0
-    min_lod: float = -3.402823466e38
-    max_lod: float = 3.402823466e38
+    min_lod: float = -3.4028234663852886e38
+    max_lod: float = 3.4028234663852886e38
     border: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
 
     def pack(self) -> tuple[int, ...]:

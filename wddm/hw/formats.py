@@ -153,6 +153,12 @@ class FormatInfo:
     srgb: bool
     depth: Channel | None = None  #: where depth lies, for depth formats and their typeless families
     stencil: Channel | None = None
+    pair: bool = False  #: R8G8_B8G8 and G8R8_G8B8: an element holds two texels side by side
+
+    @property
+    def block_width(self) -> int:
+        """Texels that one element holds in a row."""
+        return 2 if self.pair else self.block
 
     @property
     def is_integer(self) -> bool:
@@ -201,8 +207,8 @@ def _irregular() -> dict[Format, FormatInfo]:
         Format.X32_TYPELESS_G8X24_UINT: FormatInfo(Format.X32_TYPELESS_G8X24_UINT, 8, 1, (s8x24,), uint, False),
         Format.D32_FLOAT: FormatInfo(Format.D32_FLOAT, 4, 1, (d32,), flt, False, d32),
         Format.D16_UNORM: FormatInfo(Format.D16_UNORM, 2, 1, (d16,), unorm, False, d16),
-        Format.R8G8_B8G8_UNORM: FormatInfo(Format.R8G8_B8G8_UNORM, 4, 1, (), unorm, False),
-        Format.G8R8_G8B8_UNORM: FormatInfo(Format.G8R8_G8B8_UNORM, 4, 1, (), unorm, False),
+        Format.R8G8_B8G8_UNORM: FormatInfo(Format.R8G8_B8G8_UNORM, 4, 1, (), unorm, False, pair=True),
+        Format.G8R8_G8B8_UNORM: FormatInfo(Format.G8R8_G8B8_UNORM, 4, 1, (), unorm, False, pair=True),
         Format.R10G10B10_XR_BIAS_A2_UNORM: FormatInfo(
             Format.R10G10B10_XR_BIAS_A2_UNORM,
             4,
@@ -247,5 +253,5 @@ def _table() -> dict[Format, FormatInfo]:
     return table
 
 
-#: Every format the hardware knows. R8G8_B8G8 and G8R8_G8B8 store two texels in one 4-byte element (width counts pairs twice).
+#: Every format the hardware knows.
 FORMATS: Final[dict[Format, FormatInfo]] = _table()

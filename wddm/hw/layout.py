@@ -88,14 +88,14 @@ def surface_layout(
         raise ValueError(f"{samples} samples; 1, 2, 4 and 8 exist")
     if samples > 1 and (mips > 1 or depth > 1):
         raise ValueError("a multisampled surface has one mip and no depth")
-    block = info.block
+    block, columns = info.block, info.block_width
     subresources = []
     offset = 0
     for _ in range(slices):
         for mip in range(mips):
             w, h, d = mip_extent(width, mip), mip_extent(height, mip), mip_extent(depth, mip)
             rows = (h + block - 1) // block
-            row_pitch = align_up((w + block - 1) // block * info.bytes_per_block, PITCH_ALIGNMENT)
+            row_pitch = align_up((w + columns - 1) // columns * info.bytes_per_block, PITCH_ALIGNMENT)
             depth_pitch = row_pitch * rows
             sample_pitch = depth_pitch * d
             size = sample_pitch * samples

@@ -15,8 +15,10 @@ report. A DMA buffer is an array of *packets* (64 bytes each)::
 Because records are fixed-size, a command buffer is a numpy array of :data:`PACKET`: the driver appends rows, the miniport
 validates and the kernel patches whole columns. ``PACKETS[op]`` tells what each op does with its addresses.
 
-State: a buffer submitted without ``RingFlag.CONTINUE`` starts with the default pipeline state of :data:`DEFAULTS` and nothing
-bound; with it, it goes on with the state its context had. State never outlives a context.
+State: a buffer submitted without ``RingFlag.CONTINUE`` starts with nothing bound and the default state of Direct3D (solid fill,
+back-face culling, depth clip, depth test LESS with writes but no depth buffer, no blending, write mask 15, sample mask all
+ones, blend factors 1, no viewport: nothing is drawn without one); with it, it goes on with the state its context had. State
+never outlives a context.
 """
 
 from __future__ import annotations
