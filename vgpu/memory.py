@@ -14,7 +14,7 @@ import numpy.typing as npt
 class Memory:
     """Interface (the implementation replaces this file's body, not these names).
 
-    ``pointer`` and ``view`` raise ``vgpu.engine.FaultError(Fault.ADDRESS, …)`` when any byte of [address, address + extent) lies
+    ``pointer`` and ``view`` raise ``vgpu.fault.FaultError(Fault.ADDRESS, …)`` when any byte of [address, address + extent) lies
     outside local memory and bound aperture pages (or, with ``privileged``, outside announced bus memory).
     """
 

@@ -15,23 +15,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vgpu.fault import FaultError
 from vgpu.memory import Memory
-from wddm.hw.interrupts import Fault
 from wddm.hw.packets import PACKET
 from wddm.hw.registers import EngineKind
 
+__all__ = ["DrawCall", "Engine", "FaultError", "Packet", "PipelineState", "StopWord"]
+
 #: A packet as it stands in the buffer: a numpy void scalar of dtype PACKET.
 Packet = Any
-
-
-class FaultError(Exception):
-    """The hardware refuses a packet, descriptor, address or shader. Carries what the FAULT interrupt reports."""
-
-    def __init__(self, fault: Fault, why: str, *, address: int = 0) -> None:
-        super().__init__(f"{fault.name}: {why}")
-        self.fault = fault
-        self.why = why
-        self.address = address
 
 
 @dataclass(slots=True)
