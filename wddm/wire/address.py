@@ -1,0 +1,38 @@
+"""Addresses of the sockets: ``unix:PATH`` or ``tcp:HOST:PORT``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A socket address. Unix: ``path``. TCP: ``host`` and ``port`` (0 asks the system for a free one)."""
+
+    path: str | None = None
+    host: str = ""
+    port: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> Address:
+        """Read ``unix:PATH`` or ``tcp:HOST:PORT``; ValueError tells what is wrong."""
+        kind, _, rest = text.partition(":")
+        if kind == "unix":
+            if not rest:
+                raise ValueError(f"{text!r}: a unix address is unix:PATH")
+            if len(rest.encode()) > 107:
+                raise ValueError(f"{text!r}: a socket path has at most 107 bytes")
+            return cls(path=rest)
+        if kind == "tcp":
+            host, _, port = rest.rpartition(":")
+            host = host.removeprefix("[").removesuffix("]")
+            if not host or not port.isdecimal() or int(port) > 65535:
+                raise ValueError(f"{text!r}: a TCP address is tcp:HOST:PORT")
+            return cls(host=host, port=int(port))
+        raise ValueError(f"{text!r}: an address is unix:PATH or tcp:HOST:PORT")
+
+    def __str__(self) -> str:
+        if self.path is not None:
+            return f"unix:{self.path}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"tcp:{host}:{self.port}"

@@ -1,0 +1,298 @@
+"""What carries bytes and descriptors: unix sockets, any trio stream, and pairs in memory for tests.
+
+A transport tries to send at once, without a task switch; what the system does not take waits in a buffer that a writer task
+empties. Only unix sockets (and memory pairs) pass descriptors.
+"""
+
+from __future__ import annotations
+
+import array
+import os
+import socket
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import trio
+
+from .address import Address
+
+RECEIVE_SIZE: Final = 1 << 18
+_MAX_DESCRIPTORS: Final = 64
+
+
+class TransportClosed(Exception):
+    """The other end is gone, or this end was closed."""
+
+
+class Transport(ABC):
+    """Bytes and descriptors, in order."""
+
+    passes_descriptors = False
+
+    @abstractmethod
+    def send_nowait(self, data: bytes, descriptors: Sequence[int] = ()) -> tuple[bytes, Sequence[int]]:
+        """Send as much as goes at once; returns what is left. Raises TransportClosed."""
+
+    @abstractmethod
+    async def send(self, data: bytes, descriptors: Sequence[int] = ()) -> None:
+        """Send all. Raises TransportClosed."""
+
+    @abstractmethod
+    async def receive(self) -> tuple[bytes, list[int]]:
+        """At least one byte, or ``b""`` at the end; descriptors are the caller's to close."""
+
+    def receive_nowait(self) -> tuple[bytes, list[int]] | None:
+        """What has arrived already, or None."""
+        return None
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close both directions, now."""
+
+
+class SocketTransport(Transport):
+    """A connected stream socket; unix ones pass descriptors."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        sock.setblocking(False)
+        self._sock = sock
+        self.passes_descriptors = sock.family == socket.AF_UNIX
+        if sock.family in (socket.AF_INET, socket.AF_INET6):
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        else:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+
+    def send_nowait(self, data: bytes, descriptors: Sequence[int] = ()) -> tuple[bytes, Sequence[int]]:
+        ancillary = []
+        if descriptors:
+            if not self.passes_descriptors:
+                raise ValueError("this transport cannot pass descriptors")
+            ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
+        try:
+            sent = self._sock.sendmsg([data], ancillary, socket.MSG_NOSIGNAL) if ancillary else self._sock.send(data)
+        except BlockingIOError:
+            return data, descriptors
+        except OSError as error:
+            raise TransportClosed(str(error)) from None
+        return (b"" if sent == len(data) else data[sent:]), ()
+
+    async def send(self, data: bytes, descriptors: Sequence[int] = ()) -> None:
+        while data:
+            data, descriptors = self.send_nowait(data, descriptors)
+            if data:
+                try:
+                    await trio.lowlevel.wait_writable(self._sock)
+                except (trio.ClosedResourceError, OSError) as error:
+                    raise TransportClosed(str(error)) from None
+
+    def receive_nowait(self) -> tuple[bytes, list[int]] | None:
+        try:
+            if not self.passes_descriptors:
+                return self._sock.recv(RECEIVE_SIZE), []
+            data, ancillary, _flags, _address = self._sock.recvmsg(
+                RECEIVE_SIZE, socket.CMSG_SPACE(4 * _MAX_DESCRIPTORS), socket.MSG_CMSG_CLOEXEC
+            )
+        except BlockingIOError:
+            return None
+        except OSError:
+            return b"", []
+        descriptors: array.array[int] = array.array("i")
+        for level, kind, payload in ancillary:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                descriptors.frombytes(payload[: len(payload) - len(payload) % descriptors.itemsize])
+        return data, list(descriptors)
+
+    async def receive(self) -> tuple[bytes, list[int]]:
+        while True:
+            received = self.receive_nowait()
+            if received is not None:
+                return received
+            try:
+                await trio.lowlevel.wait_readable(self._sock)
+            except (trio.ClosedResourceError, OSError):
+                return b"", []
+
+    def close(self) -> None:
+        if self._sock.fileno() >= 0:
+            trio.lowlevel.notify_closing(self._sock)
+            self._sock.close()
+
+
+class StreamTransport(Transport):
+    """Any ``trio.abc.Stream``; without descriptors."""
+
+    def __init__(self, stream: trio.abc.Stream) -> None:
+        self._stream = stream
+        self._closed = False
+
+    def send_nowait(self, data: bytes, descriptors: Sequence[int] = ()) -> tuple[bytes, Sequence[int]]:
+        if descriptors:
+            raise ValueError("this transport cannot pass descriptors")
+        if self._closed:
+            raise TransportClosed("closed")
+        return data, ()
+
+    async def send(self, data: bytes, descriptors: Sequence[int] = ()) -> None:
+        if descriptors:
+            raise ValueError("this transport cannot pass descriptors")
+        try:
+            await self._stream.send_all(data)
+        except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
+            raise TransportClosed(str(error)) from None
+
+    async def receive(self) -> tuple[bytes, list[int]]:
+        try:
+            return bytes(await self._stream.receive_some(RECEIVE_SIZE)), []
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            return b"", []
+
+    def close(self) -> None:
+        self._closed = True
+        close = getattr(self._stream, "close", None)
+        if close is not None:
+            close()
+
+
+class MemoryTransport(Transport):
+    """One end of a pair in memory that passes descriptors (duplicated, as a socket would)."""
+
+    passes_descriptors = True
+
+    def __init__(self) -> None:
+        self._peer: MemoryTransport | None = None
+        self._queue: deque[tuple[bytes, list[int]]] = deque()
+        self._ready = trio.Event()
+        self._ended = False
+
+    def send_nowait(self, data: bytes, descriptors: Sequence[int] = ()) -> tuple[bytes, Sequence[int]]:
+        peer = self._peer
+        if peer is None or peer._ended:
+            raise TransportClosed("closed")
+        peer._queue.append((bytes(data), [os.dup(d) for d in descriptors]))
+        peer._ready.set()
+        return b"", ()
+
+    async def send(self, data: bytes, descriptors: Sequence[int] = ()) -> None:
+        self.send_nowait(data, descriptors)
+        await trio.lowlevel.checkpoint()
+
+    def receive_nowait(self) -> tuple[bytes, list[int]] | None:
+        if self._queue:
+            return self._queue.popleft()
+        if self._ended:
+            return b"", []
+        self._ready = trio.Event()
+        return None
+
+    async def receive(self) -> tuple[bytes, list[int]]:
+        while (received := self.receive_nowait()) is None:
+            await self._ready.wait()
+        return received
+
+    def close(self) -> None:
+        peer, self._peer = self._peer, None
+        while self._queue:
+            for number in self._queue.popleft()[1]:
+                os.close(number)
+        self._ended = True
+        self._ready.set()
+        if peer is not None:
+            peer._peer = None
+            peer._ended = True
+            peer._ready.set()
+
+
+def memory_transport_pair() -> tuple[MemoryTransport, MemoryTransport]:
+    """Two connected ends in one process: for tests and for a stack in one process."""
+    a, b = MemoryTransport(), MemoryTransport()
+    a._peer, b._peer = b, a
+    return a, b
+
+
+async def connect(address: Address) -> SocketTransport:
+    """Connect to a listening process. Raises OSError with the address in its text."""
+    try:
+        if address.path is not None:
+            sock = trio.socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            target: object = address.path
+        else:
+            found = await trio.socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+            family, kind, protocol, _, target = found[0]
+            sock = trio.socket.socket(family, kind, protocol)
+        try:
+            await sock.connect(target)
+        except BaseException:
+            sock.close()
+            raise
+    except OSError as error:
+        raise type(error)(error.errno, f"cannot connect to {address}: {error.strerror or error}") from None
+    stdlib = socket.socket(sock.family, sock.type, sock.proto, fileno=os.dup(sock.fileno()))
+    sock.close()
+    return SocketTransport(stdlib)
+
+
+class Listener:
+    """A listening socket; ``address`` tells the real port where 0 was asked for."""
+
+    def __init__(self, sock: socket.socket, address: Address) -> None:
+        self._sock = sock
+        self.address = address
+
+    @classmethod
+    def open(cls, address: Address, *, backlog: int = 128) -> Listener:
+        """Bind and listen. A unix path left behind by a dead process is replaced; one that is served is refused (OSError)."""
+        if address.path is None:
+            found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+            sock = socket.socket(found[0][0], socket.SOCK_STREAM)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            target: object = found[0][4]
+        else:
+            _remove_stale(Path(address.path))
+            sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            target = address.path
+        try:
+            sock.bind(target)  # type: ignore[arg-type]
+            sock.listen(backlog)
+        except OSError as error:
+            sock.close()
+            raise type(error)(error.errno, f"cannot listen on {address}: {error.strerror}") from None
+        sock.setblocking(False)
+        if address.path is None:
+            address = Address(host=address.host, port=sock.getsockname()[1])
+        return cls(sock, address)
+
+    async def accept(self) -> SocketTransport:
+        """The next connection."""
+        while True:
+            try:
+                sock, _ = self._sock.accept()
+                return SocketTransport(sock)
+            except BlockingIOError:
+                await trio.lowlevel.wait_readable(self._sock)
+            except ConnectionAbortedError:
+                continue  # it went away while it waited
+
+    def close(self) -> None:
+        """Stop listening and remove the unix path."""
+        if self._sock.fileno() >= 0:
+            trio.lowlevel.notify_closing(self._sock)
+            self._sock.close()
+            if self.address.path is not None:
+                Path(self.address.path).unlink(missing_ok=True)
+
+
+def _remove_stale(path: Path) -> None:
+    if not path.is_socket():
+        return
+    probe = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        probe.connect(str(path))
+    except ConnectionRefusedError:
+        path.unlink(missing_ok=True)
+    else:
+        raise OSError(98, f"cannot listen on unix:{path}: another process serves it")
+    finally:
+        probe.close()
