@@ -36,6 +36,7 @@ from wddm.ddi.d3dkmdt import (
 )
 from wddm.ddi.d3dukmdt import (
     D3DDDI_ALLOCATIONPRIORITY,
+    D3DDDI_ESCAPEFLAGS,
     D3DDDI_FLIPINTERVAL_TYPE,
     D3DDDI_ID_ALL,
     D3DDDI_RATIONAL,
@@ -1600,13 +1601,6 @@ class DXGKARG_COLLECTDBGINFO:
     pBuffer: bytearray
     BufferSize: int
     pExtension: object | None = None
-
-
-class D3DDDI_ESCAPEFLAGS(IntFlag):
-    """Flags of an escape."""
-
-    NONE = 0
-    HardwareAccess = 0x1
 
 
 @dataclass(slots=True)

@@ -361,6 +361,13 @@ class D3DDDICB_LOCKFLAGS(IntFlag):
     IgnoreReadSync = 0x400
 
 
+class D3DDDI_ESCAPEFLAGS(IntFlag):
+    """Flags of an escape."""
+
+    NONE = 0
+    HardwareAccess = 0x1
+
+
 class D3DDDI_CREATECONTEXTFLAGS(IntFlag):
     """Flags of pfnCreateContextCb and D3DKMTCreateContext."""
 
