@@ -16,6 +16,15 @@ BUS: Final = Protocol("wddm.bus", 1)
 #: Bytes per WriteMemory/ReadMemory.
 MEMORY_CHUNK: Final = 1 << 20
 
+#: Where the platform puts system memory in the device's address space: block ``id`` starts at ``SYSTEM_BASE | id << 36``.
+SYSTEM_BASE: Final = 1 << 62
+MAX_MEMORY_ID: Final = (1 << 24) - 1
+
+
+def system_address(memory_id: int, offset: int = 0) -> int:
+    """The bus address of byte ``offset`` of a block of system memory announced as ``memory_id``."""
+    return SYSTEM_BASE | memory_id << 36 | offset
+
 
 class HelloReply(Struct):
     """What the device is. ``registers`` is a snapshot of the register file."""
@@ -57,7 +66,7 @@ class WriteRegisters(Struct):
 
 @BUS.notification()
 class AddMemory(Struct):
-    """Make ``size`` bytes of system memory reachable under bus address ``bus_address(id)``; without a descriptor, a zeroed copy."""
+    """Make ``size`` bytes of system memory reachable from ``system_address(id)`` on; without a descriptor, a zeroed copy."""
 
     id: U32
     size: U64
@@ -128,7 +137,9 @@ class InterruptRaised(Struct):
 
 __all__ = [
     "BUS",
+    "MAX_MEMORY_ID",
     "MEMORY_CHUNK",
+    "SYSTEM_BASE",
     "AddMemory",
     "Frame",
     "Hello",
@@ -143,4 +154,5 @@ __all__ = [
     "RemoveMemory",
     "WriteMemory",
     "WriteRegisters",
+    "system_address",
 ]
