@@ -1,8 +1,11 @@
 """The memory that the hardware sees: local memory and the aperture in one reserved range of host addresses, and bus memory.
 
 Local memory and the aperture are contiguous in the host's address space (``mmap``), so that an engine turns an address and an
-extent into one pointer. Aperture pages are bound to pages of system memory with ``MAP_FIXED``; unbound ones have no access.
-Guard pages without access lie before, between and after the ranges. Nothing here knows packets.
+extent into one pointer. Aperture pages are bound to pages of system memory with ``MAP_FIXED``. Guard pages without access lie
+before, between and after the ranges. Nothing here knows packets.
+
+Pages that were never bound have no access; pages that were unbound show zeros of their own (the dummy page of a GART), so that
+work still in flight on another node cannot take the device down. Either way ``pointer`` and ``view`` refuse them.
 
 System memory is announced block by block (the model's page frame numbers): a memfd whose descriptor the host passed, or memory
 of our own for a host on another machine. A passed memfd is sealed against shrinking, so that no access can miss its pages.
@@ -239,7 +242,7 @@ class Memory:
     def _unbind(self, first: int, count: int) -> None:
         at = self._host + self._aperture_offset + first * PAGE_SIZE
         flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE | _MAP_FIXED
-        if _libc.mmap(at, count * PAGE_SIZE, _PROT_NONE, flags, -1, 0) == _MAP_FAILED:
+        if _libc.mmap(at, count * PAGE_SIZE, _READ_WRITE, flags, -1, 0) == _MAP_FAILED:
             raise _fail("unbind aperture pages")
         self._bound[first : first + count] = 0
 

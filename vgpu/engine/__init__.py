@@ -134,6 +134,12 @@ class Engine(ABC):
     def flush(self, state: PipelineState) -> None:
         """Complete everything deferred for this context."""
 
+    def before_write(self, state: PipelineState, address: int, extent: int) -> None:
+        """The command processor is about to write [address, address + extent) itself (UPDATE_INLINE, COPY_BUFFER, fills): complete
+        what is deferred and depends on these bytes. By default everything; an engine that snapshots constants may do less.
+        """
+        self.flush(state)
+
     def forget(self, state: PipelineState) -> None:  # noqa: B027 - an engine without caches has nothing to forget
         """The context is destroyed."""
 

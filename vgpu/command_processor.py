@@ -1,0 +1,377 @@
+"""The command processor: decodes packets, keeps pipeline state, moves memory, and drives an engine.
+
+One processor per node; the graphics node and the copy node share this code (the copy node takes fewer ops). An
+:class:`Execution` runs one DMA buffer for one context as a generator that yields where it may be preempted: after every work
+packet, now and then between state packets, and inside whatever the engine yields in. Kept and resumed, it goes on where it was.
+
+A buffer is copied before it is looked at, so that what was validated is what runs. Validation is by columns, over the whole
+buffer at once; packets before the first bad one are executed. Every refusal is a FaultError; ``Execution.packet`` tells where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from vgpu.engine import DrawCall, Engine, FaultError, Packet, PipelineState
+from vgpu.memory import Memory
+from wddm.hw.interrupts import Fault
+from wddm.hw.memory import BUS_BASE
+from wddm.hw.packets import (
+    MAX_DISPATCH_GROUPS,
+    MAX_DRAW_VERTICES,
+    PACKET,
+    PACKETS,
+    QUERY_SIZES,
+    Op,
+    QueryKind,
+    Stage,
+)
+from wddm.hw.registers import Node
+
+#: State packets executed between two places of preemption.
+STATE_PACKETS_PER_YIELD: Final = 512
+#: Bytes copied or filled between two places of preemption.
+CHUNK: Final = 4 << 20
+#: Queries that a context may have open.
+MAX_OPEN_QUERIES: Final = 4096
+
+_OPS: Final = max(Op) + 1
+_PREDICATED: Final = frozenset(
+    (
+        *(op for op in Op if 0x40 <= op < 0x60),
+        Op.CLEAR_COLOR,
+        Op.CLEAR_DEPTH_STENCIL,
+        Op.COPY_BUFFER,
+        Op.FILL_BUFFER,
+        Op.COPY_REGION,
+        Op.RESOLVE,
+        Op.GENERATE_MIPS,
+        Op.UPDATE_INLINE,
+    )
+)
+
+
+class _Table:
+    """:data:`PACKETS` by columns, for one node."""
+
+    def __init__(self, node: Node) -> None:
+        self.known = np.zeros(_OPS, bool)
+        self.privileged = np.zeros(_OPS, bool)
+        self.slots = np.ones(_OPS, np.uint16)
+        self.stages = np.ones(_OPS, np.uint16)
+        self.no_address = np.zeros(_OPS, bool)
+        self.no_address2 = np.zeros(_OPS, bool)
+        self.needs_address = np.zeros(_OPS, bool)
+        self.needs_address2 = np.zeros(_OPS, bool)
+        for op, info in PACKETS.items():
+            self.known[op] = node == Node.GRAPHICS or info.copy_node
+            self.privileged[op] = info.privileged
+            self.slots[op] = max(info.slots, 1)
+            self.stages[op] = len(Stage) if info.staged else 1
+            self.no_address[op] = not info.address and not info.privileged
+            self.no_address2[op] = not info.address2 and not info.privileged
+            self.needs_address[op] = bool(info.address) and not info.optional
+            self.needs_address2[op] = not info.optional2
+
+
+_TABLES: Final = {node: _Table(node) for node in Node}
+#: State ops whose address 0 means "unbound".
+_UNBINDABLE: Final = frozenset(op for op, info in PACKETS.items() if op < 0x40 and info.optional)
+
+
+def first_bad_packet(packets: npt.NDArray[np.void], node: Node, privileged: bool) -> tuple[int, Fault, str] | None:
+    """The first packet that cannot be executed, whatever the state: ``(index, fault, why)``, or None. Vectorised."""
+    table = _TABLES[node]
+    op, slot = packets["op"], packets["slot"]
+    address, address2 = packets["address"], packets["address2"]
+    code = np.minimum(op, _OPS - 1)
+    unknown = (op >= _OPS) | ~table.known[code]
+    high_privilege = table.privileged[code]
+    refused = high_privilege if not privileged else np.zeros(len(op), bool)
+    bus = ((address >= BUS_BASE) | (address2 >= BUS_BASE)) & ~high_privilege
+    index, stage = slot & 0xFF, slot >> 8
+    bad_slot = (index >= table.slots[code]) | (stage >= table.stages[code])
+    bad_slot |= (op == Op.SET_UAV) & (stage != Stage.PIXEL) & (stage != Stage.COMPUTE)
+    bad_address = table.no_address[code] & (address != 0) | table.no_address2[code] & (address2 != 0)
+    bad_address |= table.needs_address[code] & (address == 0) | table.needs_address2[code] & (address2 == 0)
+    bad = unknown | refused | bus | bad_slot | bad_address
+    if not bad.any():
+        return None
+    i = int(bad.argmax())
+    if unknown[i]:
+        return i, Fault.BAD_PACKET, f"op {int(op[i]):#x} is unknown to the {node.name.lower()} node"
+    name = Op(int(op[i])).name
+    if refused[i]:
+        return i, Fault.PRIVILEGE, f"{name} in an unprivileged buffer"
+    if bus[i]:
+        return i, Fault.PRIVILEGE, f"{name} names a bus address"
+    if bad_slot[i]:
+        return i, Fault.BAD_PACKET, f"{name} slot {int(slot[i]):#x}"
+    return i, Fault.BAD_PACKET, f"{name} with addresses {int(address[i]):#x}, {int(address2[i]):#x}"
+
+
+def reset_state(state: PipelineState) -> None:
+    """Back to the default state; what the engine keeps stays."""
+    for op in state.bindings:
+        state.version[op] = state.version.get(op, 0) + 1
+    state.bindings.clear()
+    state.queries.clear()
+
+
+class Execution:
+    """One DMA buffer in execution. ``packet`` is the index of the packet in hand."""
+
+    def __init__(
+        self, memory: Memory, engine: Engine, node: Node, state: PipelineState, data: npt.NDArray[np.uint8], privileged: bool
+    ) -> None:
+        """``data``: the buffer's bytes, a multiple of 64; copied."""
+        self._memory = memory
+        self._engine = engine
+        self._node = node
+        self._privileged = privileged
+        self.state = state
+        self.packet = 0
+        self._packets = data.copy().view(PACKET)
+
+    def run(self) -> Iterator[None]:
+        """Execute; each ``yield`` is a place for preemption. Raises FaultError."""
+        packets = self._packets
+        bad = first_bad_packet(packets, self._node, self._privileged)
+        end = len(packets) if bad is None else bad[0]
+        ops: list[int] = packets["op"].tolist()
+        slots: list[int] = packets["slot"].tolist()
+        addresses: list[int] = packets["address"].tolist()
+        bindings, version = self.state.bindings, self.state.version
+        since = 0
+        for i in range(end):
+            op = ops[i]
+            if op < 0x40:
+                if not op:
+                    continue
+                bound = bindings.get(op)
+                if bound is None:
+                    bound = bindings[op] = {}
+                if addresses[i] or op not in _UNBINDABLE:
+                    bound[slots[i]] = packets[i]
+                else:
+                    bound.pop(slots[i], None)
+                version[op] = version.get(op, 0) + 1
+                if op == Op.SET_STREAM_OUTPUT:
+                    self.packet = i
+                    self._stream_output(packets[i])
+                since += 1
+                if since >= STATE_PACKETS_PER_YIELD:
+                    since = 0
+                    self.packet = i
+                    yield
+                continue
+            self.packet = i
+            if op in _PREDICATED and Op.SET_PREDICATION in bindings and not self._passes():
+                continue
+            work = _HANDLERS[op](self, packets[i])
+            if work is not None:
+                yield from work
+            since = 0
+            yield
+        self.packet = end
+        if bad is not None:
+            raise FaultError(bad[1], bad[2], address=int(packets[end]["address"]))
+
+    # --- state with side effects -------------------------------------------------------------------------------------
+
+    def _stream_output(self, packet: Packet) -> None:
+        """``arg`` 1 sets the fill counter."""
+        arg = int(packet["arg"])
+        if arg > 1:
+            raise FaultError(Fault.BAD_PACKET, f"SET_STREAM_OUTPUT arg {arg}")
+        if arg and int(packet["address2"]):
+            self._write(int(packet["address2"]), np.array([packet["data"][0]], np.uint32))
+
+    def _passes(self) -> bool:
+        """Whether predicated work is executed: the query result, as a truth value, equals bit 0 of ``arg``."""
+        packet = self.state.bindings[Op.SET_PREDICATION].get(0)
+        if packet is None:
+            return True
+        arg, extent = int(packet["arg"]), int(packet["extent"])
+        if arg > 3 or extent < 8:
+            raise FaultError(Fault.BAD_PACKET, f"SET_PREDICATION arg {arg} extent {extent}")
+        self._engine.flush(self.state)
+        return bool(self._memory.view(int(packet["address"]), 8).any()) == bool(arg & 1)
+
+    # --- draws and dispatches ----------------------------------------------------------------------------------------
+
+    def _draw(self, packet: Packet) -> Iterator[None] | None:
+        count, instances, start, start_instance, *_ = packet["data"].tolist()
+        return self._start_draw(DrawCall(False, count, instances, start, 0, start_instance))
+
+    def _draw_indexed(self, packet: Packet) -> Iterator[None] | None:
+        count, instances, start, base, start_instance, *_ = packet["data"].tolist()
+        return self._start_draw(DrawCall(True, count, instances, start, _signed(base), start_instance))
+
+    def _draw_indirect(self, packet: Packet) -> Iterator[None] | None:
+        count, instances, start, start_instance = self._arguments(packet, 4)
+        return self._start_draw(DrawCall(False, count, instances, start, 0, start_instance))
+
+    def _draw_indexed_indirect(self, packet: Packet) -> Iterator[None] | None:
+        count, instances, start, base, start_instance = self._arguments(packet, 5)
+        return self._start_draw(DrawCall(True, count, instances, start, _signed(base), start_instance))
+
+    def _draw_auto(self, packet: Packet) -> Iterator[None] | None:
+        (filled,) = self._arguments(packet, 1)
+        buffer = self.state.bindings.get(Op.SET_VERTEX_BUFFER, {}).get(0)
+        stride = int(buffer["data"][0]) if buffer is not None else 0
+        if not stride:
+            raise FaultError(Fault.PIPELINE, "DRAW_AUTO without a vertex buffer 0 that has a stride")
+        return self._start_draw(DrawCall(False, max(filled - int(packet["arg"]), 0) // stride))
+
+    def _start_draw(self, call: DrawCall) -> Iterator[None] | None:
+        if call.count > MAX_DRAW_VERTICES:
+            raise FaultError(Fault.BAD_PACKET, f"draw of {call.count} vertices")
+        if not call.count or not call.instances:
+            return None
+        return self._engine.draw(self.state, call)
+
+    def _dispatch(self, packet: Packet) -> Iterator[None] | None:
+        x, y, z, *_ = packet["data"].tolist()
+        return self._start_dispatch(x, y, z)
+
+    def _dispatch_indirect(self, packet: Packet) -> Iterator[None] | None:
+        x, y, z = self._arguments(packet, 3)
+        return self._start_dispatch(x, y, z)
+
+    def _start_dispatch(self, x: int, y: int, z: int) -> Iterator[None] | None:
+        if max(x, y, z) > MAX_DISPATCH_GROUPS:
+            raise FaultError(Fault.BAD_PACKET, f"dispatch of {x}x{y}x{z} groups")
+        return self._engine.dispatch(self.state, (x, y, z)) if x and y and z else None
+
+    def _arguments(self, packet: Packet, count: int) -> list[int]:
+        """``count`` dwords from memory, written by any earlier work."""
+        if int(packet["extent"]) < 4 * count:
+            raise FaultError(Fault.BAD_PACKET, f"{int(packet['extent'])} bytes of arguments; {4 * count} are read")
+        self._engine.flush(self.state)
+        values: list[int] = self._memory.view(int(packet["address"]), 4 * count).view(np.uint32).tolist()
+        return values
+
+    # --- surfaces and queries: the engine's ---------------------------------------------------------------------------
+
+    def _query(self, packet: Packet) -> None:
+        op, arg, address = int(packet["op"]), int(packet["arg"]), int(packet["address"])
+        kind, stream = arg & 0xFF, arg >> 8
+        if kind > max(QueryKind) or int(packet["extent"]) < QUERY_SIZES[QueryKind(kind)]:
+            raise FaultError(Fault.BAD_PACKET, f"query kind {kind} with {int(packet['extent'])} bytes", address=address)
+        streams = {QueryKind.STREAM_OUTPUT_STATISTICS: 3, QueryKind.STREAM_OVERFLOW_PREDICATE: 4}.get(QueryKind(kind), 0)
+        if stream > streams:
+            raise FaultError(Fault.BAD_PACKET, f"query kind {kind} of stream {stream}", address=address)
+        self._memory.view(address, QUERY_SIZES[QueryKind(kind)], write=True)
+        queries = self.state.queries
+        if op == Op.QUERY_BEGIN:
+            if kind in (QueryKind.EVENT, QueryKind.TIMESTAMP) or address in queries or len(queries) >= MAX_OPEN_QUERIES:
+                raise FaultError(Fault.BAD_PACKET, f"query kind {kind} cannot begin", address=address)
+            self._engine.query_begin(self.state, packet)
+            queries[address] = packet
+        else:
+            begun = queries.pop(address, None)
+            if kind not in (QueryKind.EVENT, QueryKind.TIMESTAMP) and (begun is None or int(begun["arg"]) != arg):
+                raise FaultError(Fault.BAD_PACKET, f"query kind {kind} ends that has not begun", address=address)
+            self._engine.query_end(self.state, packet)
+
+    # --- memory ------------------------------------------------------------------------------------------------------
+
+    def _copy_buffer(self, packet: Packet) -> Iterator[None]:
+        extent, target, source = int(packet["extent"]), int(packet["address"]), int(packet["address2"])
+        if int(packet["extent2"]) < extent or (target < source + extent and source < target + extent and extent):
+            raise FaultError(Fault.BAD_PACKET, f"copy of {extent} bytes from {source:#x}+{int(packet['extent2'])} to {target:#x}")
+        privileged = int(packet["op"]) == Op.COPY_SYSTEM
+        self._engine.before_write(self.state, target, extent)
+        for at in range(0, extent, CHUNK):
+            size = min(CHUNK, extent - at)
+            # Looked up chunk by chunk: pages may change owner while this buffer is preempted.
+            to = self._memory.view(target + at, size, write=True, privileged=privileged)
+            to[:] = self._memory.view(source + at, size, privileged=privileged)
+            yield
+
+    def _fill(self, packet: Packet) -> Iterator[None]:
+        extent, target = int(packet["extent"]), int(packet["address"])
+        if extent % 4:
+            raise FaultError(Fault.BAD_PACKET, f"fill of {extent} bytes; a multiple of 4")
+        privileged = int(packet["op"]) == Op.FILL_SYSTEM
+        self._engine.before_write(self.state, target, extent)
+        value = packet["data"][0]
+        for at in range(0, extent, CHUNK):
+            size = min(CHUNK, extent - at)
+            self._memory.view(target + at, size, write=True, privileged=privileged).view(np.uint32)[:] = value
+            yield
+
+    def _update_inline(self, packet: Packet) -> None:
+        extent = int(packet["extent"])
+        if not 1 <= extent <= 32:
+            raise FaultError(Fault.BAD_PACKET, f"UPDATE_INLINE of {extent} bytes")
+        self._write(int(packet["address"]), packet["data"].view(np.uint8)[:extent])
+
+    def _write(self, address: int, data: npt.NDArray[Any]) -> None:
+        raw = data.view(np.uint8)
+        view = self._memory.view(address, raw.size, write=True)
+        self._engine.before_write(self.state, address, raw.size)
+        view[:] = raw
+
+    def _map_aperture(self, packet: Packet) -> None:
+        first, count, *_ = packet["data"].tolist()
+        self._engine.flush(self.state)
+        if int(packet["op"]) == Op.MAP_APERTURE:
+            self._memory.map_aperture(first, count, int(packet["address2"]))
+        else:
+            self._memory.unmap_aperture(first, count)
+
+    def _write_fence(self, packet: Packet) -> None:
+        address = int(packet["address"])
+        if address < BUS_BASE or address % 8:
+            raise FaultError(Fault.BAD_PACKET, f"WRITE_FENCE to {address:#x}", address=address)
+        self._engine.flush(self.state)
+        self._memory.view(address, 8, write=True, privileged=True)[:] = packet["data"][:2].view(np.uint8)
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 32) if value >> 31 else value
+
+
+def _engine_call(name: str) -> Callable[[Execution, Packet], None]:
+    def call(execution: Execution, packet: Packet) -> None:
+        getattr(execution._engine, name)(execution.state, packet)
+
+    return call
+
+
+def _nothing(execution: Execution, packet: Packet) -> None:
+    return None
+
+
+_HANDLERS: Final[dict[int, Callable[[Execution, Packet], Iterator[None] | None]]] = {
+    Op.NOP: _nothing,
+    Op.DRAW: Execution._draw,
+    Op.DRAW_INDEXED: Execution._draw_indexed,
+    Op.DRAW_INDIRECT: Execution._draw_indirect,
+    Op.DRAW_INDEXED_INDIRECT: Execution._draw_indexed_indirect,
+    Op.DRAW_AUTO: Execution._draw_auto,
+    Op.DISPATCH: Execution._dispatch,
+    Op.DISPATCH_INDIRECT: Execution._dispatch_indirect,
+    Op.CLEAR_COLOR: _engine_call("clear_color"),
+    Op.CLEAR_DEPTH_STENCIL: _engine_call("clear_depth_stencil"),
+    Op.COPY_BUFFER: Execution._copy_buffer,
+    Op.FILL_BUFFER: Execution._fill,
+    Op.COPY_REGION: _engine_call("copy_region"),
+    Op.RESOLVE: _engine_call("resolve"),
+    Op.GENERATE_MIPS: _engine_call("generate_mips"),
+    Op.BLT: _engine_call("blt"),
+    Op.QUERY_BEGIN: Execution._query,
+    Op.QUERY_END: Execution._query,
+    Op.UPDATE_INLINE: Execution._update_inline,
+    Op.MAP_APERTURE: Execution._map_aperture,
+    Op.UNMAP_APERTURE: Execution._map_aperture,
+    Op.WRITE_FENCE: Execution._write_fence,
+    Op.COPY_SYSTEM: Execution._copy_buffer,
+    Op.FILL_SYSTEM: Execution._fill,
+}
