@@ -244,6 +244,8 @@ class Listener:
     @classmethod
     def open(cls, address: Address, *, backlog: int = 128) -> Listener:
         """Bind and listen. A unix path left behind by a dead process is replaced; one that is served is refused (OSError)."""
+        if address.fd is not None:
+            return cls._inherited(address.fd)
         if address.path is None:
             found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
             sock = socket.socket(found[0][0], socket.SOCK_STREAM)
@@ -263,6 +265,24 @@ class Listener:
         if address.path is None:
             address = Address(host=address.host, port=sock.getsockname()[1])
         return cls(sock, address)
+
+    @classmethod
+    def _inherited(cls, fd: int) -> Listener:
+        """A socket that the parent process bound: connections to it wait in its backlog while we start."""
+        try:
+            sock = socket.socket(fileno=fd)
+            name = sock.getsockname()
+        except OSError as error:
+            raise type(error)(error.errno, f"cannot listen on fd:{fd}: {error.strerror}") from None
+        sock.setblocking(False)
+        if sock.family == socket.AF_UNIX:
+            return cls(sock, Address(path=name))
+        return cls(sock, Address(host=name[0], port=name[1]))
+
+    def detach_for(self) -> int:
+        """Keep the socket open across ``exec`` for a child process; returns its number, for ``fd:N``."""
+        self._sock.set_inheritable(True)
+        return self._sock.fileno()
 
     async def accept(self) -> SocketTransport:
         """The next connection."""

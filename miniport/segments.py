@@ -1,0 +1,58 @@
+"""The memory segments of the adapter, as DXGKQAITYPE_QUERYSEGMENT reports them.
+
+Models "_dxgk_segmentdescriptor" and "_d3dddi_segmentpreference". Segment ids count from 1:
+
+1  local memory behind the processor's window
+2  local memory inside the window (CpuVisible)
+3  the aperture onto system memory
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from wddm.ddi.d3dkmddi import DXGK_SEGMENTDESCRIPTOR, DXGK_SEGMENTFLAGS
+from wddm.hw.memory import APERTURE_BASE, LOCAL_BASE
+
+SEGMENT_LOCAL: Final = 1
+SEGMENT_VISIBLE: Final = 2
+SEGMENT_APERTURE: Final = 3
+#: Bytes of one paging buffer.
+PAGING_BUFFER_SIZE: Final = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySizes:
+    """Bytes of local memory, of its visible part, and of the aperture."""
+
+    local: int
+    visible: int
+    aperture: int
+
+
+def segment_bit(segment: int) -> int:
+    """The bit of a segment in a segment set."""
+    return 1 << (segment - 1)
+
+
+def preference(segments: list[int]) -> int:
+    """D3DDDI_SEGMENTPREFERENCE: up to five segments, all filled from their start."""
+    word = 0
+    for place, segment in enumerate(segments[:5]):
+        word |= segment << (6 * place)
+    return word
+
+
+def descriptors(sizes: MemorySizes) -> list[DXGK_SEGMENTDESCRIPTOR]:
+    """The three segments."""
+    hidden = sizes.local - sizes.visible
+    return [
+        DXGK_SEGMENTDESCRIPTOR(LOCAL_BASE + sizes.visible, hidden, hidden, DXGK_SEGMENTFLAGS.NONE),
+        DXGK_SEGMENTDESCRIPTOR(
+            LOCAL_BASE, sizes.visible, sizes.visible, DXGK_SEGMENTFLAGS.CpuVisible, CpuTranslatedAddress=LOCAL_BASE
+        ),
+        DXGK_SEGMENTDESCRIPTOR(
+            APERTURE_BASE, sizes.aperture, sizes.aperture, DXGK_SEGMENTFLAGS.Aperture | DXGK_SEGMENTFLAGS.CacheCoherent
+        ),
+    ]
