@@ -778,12 +778,7 @@ class DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA:
     """Private data for an allocation that the OS creates. Called for the sizes first (buffers None), then for the data."""
 
     StandardAllocationType: D3DKMDT_STANDARDALLOCATION_TYPE
-    Parameters: (
-        D3DKMDT_SHAREDPRIMARYSURFACEDATA
-        | D3DKMDT_SHADOWSURFACEDATA
-        | D3DKMDT_STAGINGSURFACEDATA
-        | D3DKMDT_GDISURFACEDATA
-    )
+    Parameters: D3DKMDT_SHAREDPRIMARYSURFACEDATA | D3DKMDT_SHADOWSURFACEDATA | D3DKMDT_STAGINGSURFACEDATA | D3DKMDT_GDISURFACEDATA
     pAllocationPrivateDriverData: bytearray | None = None
     AllocationPrivateDriverDataSize: int = 0
     pResourcePrivateDriverData: bytearray | None = None
@@ -2087,22 +2082,14 @@ class DXGK_VIDPN_INTERFACE:
     own; a function returns (status, value…) where the header has out parameters."""
 
     pfnGetTopology: Callable[[HANDLE], "tuple[int, HANDLE, DXGK_VIDPNTOPOLOGY_INTERFACE | None]"] | None = None
-    pfnAcquireSourceModeSet: Callable[[HANDLE, int], "tuple[int, HANDLE, DXGK_VIDPNSOURCEMODESET_INTERFACE | None]"] | None = (
-        None
-    )
+    pfnAcquireSourceModeSet: Callable[[HANDLE, int], "tuple[int, HANDLE, DXGK_VIDPNSOURCEMODESET_INTERFACE | None]"] | None = None
     pfnReleaseSourceModeSet: Callable[[HANDLE, HANDLE], int] | None = None
-    pfnCreateNewSourceModeSet: Callable[[HANDLE, int], "tuple[int, HANDLE, DXGK_VIDPNSOURCEMODESET_INTERFACE | None]"] | None = (
-        None
-    )
+    pfnCreateNewSourceModeSet: Callable[[HANDLE, int], "tuple[int, HANDLE, DXGK_VIDPNSOURCEMODESET_INTERFACE | None]"] | None = None
     pfnAssignSourceModeSet: Callable[[HANDLE, int, HANDLE], int] | None = None
     pfnAssignMultisamplingMethodSet: Callable[[HANDLE, int, Sequence[D3DDDI_MULTISAMPLINGMETHOD]], int] | None = None
-    pfnAcquireTargetModeSet: Callable[[HANDLE, int], "tuple[int, HANDLE, DXGK_VIDPNTARGETMODESET_INTERFACE | None]"] | None = (
-        None
-    )
+    pfnAcquireTargetModeSet: Callable[[HANDLE, int], "tuple[int, HANDLE, DXGK_VIDPNTARGETMODESET_INTERFACE | None]"] | None = None
     pfnReleaseTargetModeSet: Callable[[HANDLE, HANDLE], int] | None = None
-    pfnCreateNewTargetModeSet: Callable[[HANDLE, int], "tuple[int, HANDLE, DXGK_VIDPNTARGETMODESET_INTERFACE | None]"] | None = (
-        None
-    )
+    pfnCreateNewTargetModeSet: Callable[[HANDLE, int], "tuple[int, HANDLE, DXGK_VIDPNTARGETMODESET_INTERFACE | None]"] | None = None
     pfnAssignTargetModeSet: Callable[[HANDLE, int, HANDLE], int] | None = None
 
 
@@ -2114,9 +2101,9 @@ class DXGK_VIDPNTOPOLOGY_INTERFACE:
     pfnGetNumPathsFromSource: Callable[[HANDLE, int], tuple[int, int]] | None = None
     pfnEnumPathTargetsFromSource: Callable[[HANDLE, int, int], tuple[int, int]] | None = None
     pfnAcquireFirstPathInfo: Callable[[HANDLE], tuple[int, D3DKMDT_VIDPN_PRESENT_PATH | None]] | None = None
-    pfnAcquireNextPathInfo: (
-        Callable[[HANDLE, D3DKMDT_VIDPN_PRESENT_PATH], tuple[int, D3DKMDT_VIDPN_PRESENT_PATH | None]] | None
-    ) = None
+    pfnAcquireNextPathInfo: Callable[[HANDLE, D3DKMDT_VIDPN_PRESENT_PATH], tuple[int, D3DKMDT_VIDPN_PRESENT_PATH | None]] | None = (
+        None
+    )
     pfnReleasePathInfo: Callable[[HANDLE, D3DKMDT_VIDPN_PRESENT_PATH], int] | None = None
     pfnUpdatePathSupportInfo: Callable[[HANDLE, D3DKMDT_VIDPN_PRESENT_PATH], int] | None = None
     pfnCreateNewPathInfo: Callable[[HANDLE], tuple[int, D3DKMDT_VIDPN_PRESENT_PATH | None]] | None = None
@@ -2130,9 +2117,9 @@ class DXGK_VIDPNSOURCEMODESET_INTERFACE:
 
     pfnGetNumModes: Callable[[HANDLE], tuple[int, int]] | None = None
     pfnAcquireFirstModeInfo: Callable[[HANDLE], tuple[int, D3DKMDT_VIDPN_SOURCE_MODE | None]] | None = None
-    pfnAcquireNextModeInfo: (
-        Callable[[HANDLE, D3DKMDT_VIDPN_SOURCE_MODE], tuple[int, D3DKMDT_VIDPN_SOURCE_MODE | None]] | None
-    ) = None
+    pfnAcquireNextModeInfo: Callable[[HANDLE, D3DKMDT_VIDPN_SOURCE_MODE], tuple[int, D3DKMDT_VIDPN_SOURCE_MODE | None]] | None = (
+        None
+    )
     pfnAcquirePinnedModeInfo: Callable[[HANDLE], tuple[int, D3DKMDT_VIDPN_SOURCE_MODE | None]] | None = None
     pfnReleaseModeInfo: Callable[[HANDLE, D3DKMDT_VIDPN_SOURCE_MODE], int] | None = None
     pfnCreateNewModeInfo: Callable[[HANDLE], tuple[int, D3DKMDT_VIDPN_SOURCE_MODE | None]] | None = None
@@ -2146,13 +2133,11 @@ class DXGK_VIDPNTARGETMODESET_INTERFACE:
 
     pfnGetNumModes: Callable[[HANDLE], tuple[int, int]] | None = None
     pfnAcquireFirstModeInfo: Callable[[HANDLE], tuple[int, D3DKMDT_VIDPN_TARGET_MODE | None]] | None = None
-    pfnAcquireNextModeInfo: (
-        Callable[[HANDLE, D3DKMDT_VIDPN_TARGET_MODE], tuple[int, D3DKMDT_VIDPN_TARGET_MODE | None]] | None
-    ) = None
+    pfnAcquireNextModeInfo: Callable[[HANDLE, D3DKMDT_VIDPN_TARGET_MODE], tuple[int, D3DKMDT_VIDPN_TARGET_MODE | None]] | None = (
+        None
+    )
     pfnAcquirePinnedModeInfo: Callable[[HANDLE], tuple[int, D3DKMDT_VIDPN_TARGET_MODE | None]] | None = None
     pfnReleaseModeInfo: Callable[[HANDLE, D3DKMDT_VIDPN_TARGET_MODE], int] | None = None
     pfnCreateNewModeInfo: Callable[[HANDLE], tuple[int, D3DKMDT_VIDPN_TARGET_MODE | None]] | None = None
     pfnAddMode: Callable[[HANDLE, D3DKMDT_VIDPN_TARGET_MODE], int] | None = None
     pfnPinMode: Callable[[HANDLE, int], int] | None = None
-
-

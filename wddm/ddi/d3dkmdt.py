@@ -304,9 +304,7 @@ class DXGK_COLORTRANSFORMCAPS(IntFlag):
     Transform_Matrix_V2 = 0x20
 
 
-D3DDDI_GAMMA_RAMP_RGB256x3x16_DTYPE: Final = np.dtype(
-    [("Red", "<u2", (256,)), ("Green", "<u2", (256,)), ("Blue", "<u2", (256,))]
-)
+D3DDDI_GAMMA_RAMP_RGB256x3x16_DTYPE: Final = np.dtype([("Red", "<u2", (256,)), ("Green", "<u2", (256,)), ("Blue", "<u2", (256,))])
 """Three tables of 256 16-bit outputs; 1536 bytes."""
 D3DDDI_GAMMA_RAMP_DXGI_1_DTYPE: Final = np.dtype(
     [("Scale", "<f4", (3,)), ("Offset", "<f4", (3,)), ("GammaCurve", "<f4", (1025, 3))]

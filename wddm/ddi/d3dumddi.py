@@ -786,18 +786,10 @@ class D3DDDI_DEVICECALLBACKS:
     pfnLogUMDMarkerCb: Callable[[HANDLE, D3DDDICB_LOGUMDMARKER], int] | None = None
     pfnMakeResidentCb: Callable[[HANDLE, D3DDDI_MAKERESIDENT], int] | None = None
     pfnEvictCb: Callable[[HANDLE, D3DDDICB_EVICT], int] | None = None
-    pfnWaitForSynchronizationObjectFromCpuCb: (
-        Callable[[HANDLE, D3DDDICB_WAITFORSYNCHRONIZATIONOBJECTFROMCPU], int] | None
-    ) = None
-    pfnSignalSynchronizationObjectFromCpuCb: (
-        Callable[[HANDLE, D3DDDICB_SIGNALSYNCHRONIZATIONOBJECTFROMCPU], int] | None
-    ) = None
-    pfnWaitForSynchronizationObjectFromGpuCb: (
-        Callable[[HANDLE, D3DDDICB_WAITFORSYNCHRONIZATIONOBJECTFROMGPU], int] | None
-    ) = None
-    pfnSignalSynchronizationObjectFromGpuCb: (
-        Callable[[HANDLE, D3DDDICB_SIGNALSYNCHRONIZATIONOBJECTFROMGPU], int] | None
-    ) = None
+    pfnWaitForSynchronizationObjectFromCpuCb: Callable[[HANDLE, D3DDDICB_WAITFORSYNCHRONIZATIONOBJECTFROMCPU], int] | None = None
+    pfnSignalSynchronizationObjectFromCpuCb: Callable[[HANDLE, D3DDDICB_SIGNALSYNCHRONIZATIONOBJECTFROMCPU], int] | None = None
+    pfnWaitForSynchronizationObjectFromGpuCb: Callable[[HANDLE, D3DDDICB_WAITFORSYNCHRONIZATIONOBJECTFROMGPU], int] | None = None
+    pfnSignalSynchronizationObjectFromGpuCb: Callable[[HANDLE, D3DDDICB_SIGNALSYNCHRONIZATIONOBJECTFROMGPU], int] | None = None
     pfnCreatePagingQueueCb: Callable[[HANDLE, D3DDDICB_CREATEPAGINGQUEUE], int] | None = None
     pfnDestroyPagingQueueCb: Callable[[HANDLE, D3DDDICB_DESTROYPAGINGQUEUE], int] | None = None
     pfnLock2Cb: Callable[[HANDLE, D3DDDICB_LOCK2], int] | None = None
@@ -810,9 +802,7 @@ class D3DDDI_DEVICECALLBACKS:
     pfnCreateContextVirtualCb: Callable[[HANDLE, D3DDDICB_CREATECONTEXTVIRTUAL], int] | None = None
     pfnSubmitCommandCb: Callable[[HANDLE, D3DDDICB_SUBMITCOMMAND], int] | None = None
     pfnDeallocate2Cb: Callable[[HANDLE, D3DDDICB_DEALLOCATE2], int] | None = None
-    pfnSignalSynchronizationObjectFromGpu2Cb: (
-        Callable[[HANDLE, D3DDDICB_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2], int] | None
-    ) = None
+    pfnSignalSynchronizationObjectFromGpu2Cb: Callable[[HANDLE, D3DDDICB_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2], int] | None = None
     pfnReclaimAllocations2Cb: Callable[[HANDLE, D3DDDICB_RECLAIMALLOCATIONS2], int] | None = None
     pfnGetResourcePresentPrivateDriverDataCb: Untyped | None = None
     pfnUpdateAllocationPropertyCb: Callable[[HANDLE, D3DDDICB_UPDATEALLOCATIONPROPERTY], int] | None = None

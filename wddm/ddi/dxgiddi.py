@@ -321,9 +321,7 @@ class DXGI_GAMMA_CONTROL_CAPABILITIES:
     MaxConvertedValue: float = 1.0
     MinConvertedValue: float = 0.0
     NumGammaControlPoints: int = 0
-    ControlPointPositions: npt.NDArray[np.float32] = field(
-        default_factory=lambda: np.zeros(DXGI_GAMMA_CONTROL_POINTS, np.float32)
-    )
+    ControlPointPositions: npt.NDArray[np.float32] = field(default_factory=lambda: np.zeros(DXGI_GAMMA_CONTROL_POINTS, np.float32))
     _SIZE_: ClassVar[int] = 4116
     _LAYOUT_: ClassVar[Layout] = (
         ("ScaleAndOffsetSupported", 0, 4),
@@ -651,9 +649,7 @@ class DXGI_DDI_MULTIPLANE_OVERLAY_ATTRIBUTES:
     Blend: DXGI_DDI_MULTIPLANE_OVERLAY_BLEND = DXGI_DDI_MULTIPLANE_OVERLAY_BLEND.OPAQUE
     DirtyRectCount: int = 0
     pDirtyRects: Sequence[RECT] = ()
-    VideoFrameFormat: DXGI_DDI_MULTIPLANE_OVERLAY_VIDEO_FRAME_FORMAT = (
-        DXGI_DDI_MULTIPLANE_OVERLAY_VIDEO_FRAME_FORMAT.PROGRESSIVE
-    )
+    VideoFrameFormat: DXGI_DDI_MULTIPLANE_OVERLAY_VIDEO_FRAME_FORMAT = DXGI_DDI_MULTIPLANE_OVERLAY_VIDEO_FRAME_FORMAT.PROGRESSIVE
     YCbCrFlags: DXGI_DDI_MULTIPLANE_OVERLAY_YCbCr_FLAGS = DXGI_DDI_MULTIPLANE_OVERLAY_YCbCr_FLAGS.NONE
     StereoFormat: DXGI_DDI_MULTIPLANE_OVERLAY_STEREO_FORMAT = DXGI_DDI_MULTIPLANE_OVERLAY_STEREO_FORMAT.MONO
     StereoLeftViewFrame0: bool = False
@@ -674,9 +670,7 @@ class DXGI_DDI_MULTIPLANE_OVERLAY_ATTRIBUTES1:
     Blend: DXGI_DDI_MULTIPLANE_OVERLAY_BLEND = DXGI_DDI_MULTIPLANE_OVERLAY_BLEND.OPAQUE
     DirtyRectCount: int = 0
     pDirtyRects: Sequence[RECT] = ()
-    VideoFrameFormat: DXGI_DDI_MULTIPLANE_OVERLAY_VIDEO_FRAME_FORMAT = (
-        DXGI_DDI_MULTIPLANE_OVERLAY_VIDEO_FRAME_FORMAT.PROGRESSIVE
-    )
+    VideoFrameFormat: DXGI_DDI_MULTIPLANE_OVERLAY_VIDEO_FRAME_FORMAT = DXGI_DDI_MULTIPLANE_OVERLAY_VIDEO_FRAME_FORMAT.PROGRESSIVE
     ColorSpace: D3DDDI_COLOR_SPACE_TYPE = D3DDDI_COLOR_SPACE_TYPE.RGB_FULL_G22_NONE_P709
     StereoFormat: DXGI_DDI_MULTIPLANE_OVERLAY_STEREO_FORMAT = DXGI_DDI_MULTIPLANE_OVERLAY_STEREO_FORMAT.MONO
     StereoLeftViewFrame0: bool = False
@@ -885,9 +879,7 @@ class DXGI1_4_DDI_BASE_FUNCTIONS(DXGI1_3_DDI_BASE_FUNCTIONS):
     """Version 1.4 appends three entries."""
 
     pfnTrimResidencySet: Callable[[DXGI_DDI_ARG_TRIMRESIDENCYSET], int] | None = None
-    pfnCheckMultiplaneOverlayColorSpaceSupport: (
-        Callable[[DXGI_DDI_ARG_CHECKMULTIPLANEOVERLAYCOLORSPACESUPPORT], int] | None
-    ) = None
+    pfnCheckMultiplaneOverlayColorSpaceSupport: Callable[[DXGI_DDI_ARG_CHECKMULTIPLANEOVERLAYCOLORSPACESUPPORT], int] | None = None
     pfnPresentMultiplaneOverlay1: Callable[[DXGI_DDI_ARG_PRESENTMULTIPLANEOVERLAY], int] | None = None
 
 
@@ -906,9 +898,7 @@ class DXGI1_5_DDI_BASE_FUNCTIONS(DXGI1_1_DDI_BASE_FUNCTIONS):
     pfnPresent1: Callable[[DXGI_DDI_ARG_PRESENT1], int] | None = None
     pfnCheckPresentDurationSupport: Callable[[DXGI_DDI_ARG_CHECKPRESENTDURATIONSUPPORT], int] | None = None
     pfnTrimResidencySet: Callable[[DXGI_DDI_ARG_TRIMRESIDENCYSET], int] | None = None
-    pfnCheckMultiplaneOverlayColorSpaceSupport: (
-        Callable[[DXGI_DDI_ARG_CHECKMULTIPLANEOVERLAYCOLORSPACESUPPORT], int] | None
-    ) = None
+    pfnCheckMultiplaneOverlayColorSpaceSupport: Callable[[DXGI_DDI_ARG_CHECKMULTIPLANEOVERLAYCOLORSPACESUPPORT], int] | None = None
     pfnPresentMultiplaneOverlay1: Callable[[DXGI_DDI_ARG_PRESENTMULTIPLANEOVERLAY], int] | None = None
     pfnReclaimResources1: Callable[[DXGI_DDI_ARG_RECLAIMRESOURCES1], int] | None = None
 
@@ -928,9 +918,7 @@ class DXGI1_6_1_DDI_BASE_FUNCTIONS(DXGI1_1_DDI_BASE_FUNCTIONS):
     pfnPresent1: Callable[[DXGI1_6_1_DDI_ARG_PRESENT], int] | None = None
     pfnCheckPresentDurationSupport: Callable[[DXGI_DDI_ARG_CHECKPRESENTDURATIONSUPPORT], int] | None = None
     pfnTrimResidencySet: Callable[[DXGI_DDI_ARG_TRIMRESIDENCYSET], int] | None = None
-    pfnCheckMultiplaneOverlayColorSpaceSupport: (
-        Callable[[DXGI_DDI_ARG_CHECKMULTIPLANEOVERLAYCOLORSPACESUPPORT], int] | None
-    ) = None
+    pfnCheckMultiplaneOverlayColorSpaceSupport: Callable[[DXGI_DDI_ARG_CHECKMULTIPLANEOVERLAYCOLORSPACESUPPORT], int] | None = None
     pfnPresentMultiplaneOverlay1: Callable[[DXGI_DDI_ARG_PRESENTMULTIPLANEOVERLAY], int] | None = None
     pfnReclaimResources1: Callable[[DXGI_DDI_ARG_RECLAIMRESOURCES1], int] | None = None
 
