@@ -1,6 +1,6 @@
 """What the processes of the stack have in common: options, readiness, signals, clean ends.
 
-A process's main is an async function that gets the parsed options, opens its listeners and calls ``started`` when it serves. It ends
+A main is an async function that gets the parsed options, opens its listeners and calls :func:`announce` when it serves. It ends
 by a signal, by the end of its parent (``--lifeline``), or with one sentence on stderr and status 1 for expected failures.
 """
 

@@ -295,6 +295,10 @@ class Listener:
             except ConnectionAbortedError:
                 continue  # it went away while it waited
 
+    def release(self) -> None:
+        """Give up this process's hold on the socket, which a child serves now; the unix path stays."""
+        self._sock.close()
+
     def close(self) -> None:
         """Stop listening and remove the unix path."""
         if self._sock.fileno() >= 0:

@@ -1,0 +1,248 @@
+"""Starting a stack: virtual GPU, kernel and runtime as child processes, joined by unix sockets in a run directory.
+
+The parent binds all sockets first and hands them down, so that the three processes start side by side and connect without
+retrying. Each child holds the read end of a pipe and ends when the parent is gone, however it went.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import trio
+
+from wddm.wire.address import Address
+from wddm.wire.transport import Listener
+
+if TYPE_CHECKING:
+    from wddm.client import Gpu
+
+#: Seconds that a process may take to serve, and to end when asked to.
+START_TIMEOUT: Final = 60.0
+STOP_TIMEOUT: Final = 5.0
+
+
+class StackError(Exception):
+    """A process of the stack did not start, or died. The text tells which, how, and its last words."""
+
+
+@dataclass(frozen=True, slots=True)
+class StackOptions:
+    """How to start a stack. Sizes in bytes, ``size`` in pixels, ``refresh`` in Hz."""
+
+    vram: int = 256 << 20
+    aperture: int = 1 << 30
+    size: tuple[int, int] = (1280, 720)
+    refresh: float = 60.0
+    engine: str = "reference"
+    threads: int | None = None
+    tcp: Address | None = None  #: runtime serves here too
+    run_dir: Path | None = None  #: default: a fresh private directory that is removed at the end
+    trace_dir: Path | None = None  #: one trace file a process
+    log_level: str = "warning"
+    vgpu_arguments: Sequence[str] = ()
+    kernel_arguments: Sequence[str] = ()
+    runtime_arguments: Sequence[str] = ()
+
+
+@dataclass
+class Child:
+    """One process of the stack."""
+
+    name: str
+    process: trio.Process
+    ready: trio.Event = field(default_factory=trio.Event)
+    last_words: deque[str] = field(default_factory=lambda: deque(maxlen=20))
+    stopping: bool = False
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return self.process.pid
+
+    def obituary(self) -> str:
+        """How it ended, in words."""
+        code = self.process.returncode
+        if code is None:
+            how = "is running"
+        elif code < 0:
+            how = f"was killed by {signal.Signals(-code).name}"
+        else:
+            how = f"exited with status {code}"
+        words = " | ".join(line for line in self.last_words if "listening on" not in line)
+        return f"{self.name} (process {self.pid}) {how}" + (f": {words}" if words else "")
+
+
+class Stack:
+    """A running stack. ``address`` is where clients connect."""
+
+    def __init__(self, options: StackOptions, run_dir: Path) -> None:
+        self.options = options
+        self.run_dir = run_dir
+        self.children: dict[str, Child] = {}
+        self.addresses: dict[str, Address] = {
+            name: Address(path=str(run_dir / f"{name}.sock")) for name in ("vgpu", "kernel", "runtime")
+        }
+        self.failure: str | None = None
+        self._failed = trio.Event()
+
+    @property
+    def address(self) -> str:
+        """The runtime's address, ``unix:PATH``."""
+        return str(self.addresses["runtime"])
+
+    async def wait_failed(self) -> str:
+        """Wait until a process dies that should not; returns the sentence that tells it."""
+        await self._failed.wait()
+        assert self.failure is not None
+        return self.failure
+
+    def _fail(self, why: str) -> None:
+        if self.failure is None:
+            self.failure = why
+            self._failed.set()
+
+
+@contextlib.asynccontextmanager
+async def open_stack(options: StackOptions | None = None, **settings: Any) -> AsyncIterator[Stack]:
+    """Start a stack, and stop it at the end. ``settings`` are fields of :class:`StackOptions`. Raises StackError."""
+    options = StackOptions(**settings) if options is None else options
+    with contextlib.ExitStack() as cleanup:
+        if options.run_dir is None:
+            run_dir = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="wddm-")))
+        else:
+            run_dir = options.run_dir
+            run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if options.trace_dir is not None:
+            options.trace_dir.mkdir(parents=True, exist_ok=True)
+        stack = Stack(options, run_dir)
+        async with trio.open_nursery() as nursery:
+            try:
+                await _start(stack, nursery)
+                yield stack
+            finally:
+                with trio.CancelScope(shield=True):
+                    await _stop(stack)
+                nursery.cancel_scope.cancel()
+
+
+def _command_lines(options: StackOptions) -> dict[str, list[str]]:
+    width, height = options.size
+    vgpu = ["--vram", str(options.vram), "--aperture", str(options.aperture), "--size", f"{width}x{height}"]
+    vgpu += ["--refresh", f"{options.refresh:g}", "--engine", options.engine]
+    if options.threads is not None:
+        vgpu += ["--threads", str(options.threads)]
+    return {
+        "vgpu": [*vgpu, *options.vgpu_arguments],
+        "kernel": list(options.kernel_arguments),
+        "runtime": list(options.runtime_arguments),
+    }
+
+
+async def _start(stack: Stack, nursery: trio.Nursery) -> None:
+    options = stack.options
+    listeners: dict[str, list[Listener]] = {}
+    lifeline, held = os.pipe()
+    try:
+        try:
+            for name, where in stack.addresses.items():
+                listeners[name] = [Listener.open(where)]
+            if options.tcp is not None:
+                listeners["runtime"].append(Listener.open(options.tcp))
+        except OSError as error:
+            raise StackError(error.strerror or str(error)) from None
+        arguments = _command_lines(options)
+        for name, upstream in (("vgpu", None), ("kernel", "vgpu"), ("runtime", "kernel")):
+            fds = [listener.detach_for() for listener in listeners[name]]
+            command = [sys.executable, "-m", name, *arguments[name], "--log-level", options.log_level, "--lifeline", str(lifeline)]
+            for fd in fds:
+                command += ["--listen", f"fd:{fd}"]
+            if upstream is not None:
+                command += ["--connect", str(stack.addresses[upstream])]
+            if options.trace_dir is not None:
+                command += ["--trace", str(options.trace_dir / f"{name}.jsonl")]
+            process = await trio.lowlevel.open_process(
+                command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, pass_fds=(lifeline, *fds)
+            )
+            child = stack.children[name] = Child(name, process)
+            nursery.start_soon(_watch, stack, child)
+    finally:
+        os.close(lifeline)
+        for group in listeners.values():
+            for listener in group:
+                listener.release()
+    nursery.start_soon(_hold, held)
+    with trio.move_on_after(START_TIMEOUT) as scope:
+        for child in stack.children.values():
+            await child.ready.wait()
+            if stack.failure is not None:
+                raise StackError(stack.failure)
+    if scope.cancelled_caught:
+        waiting = [c.name for c in stack.children.values() if not c.ready.is_set()]
+        raise StackError(f"{' and '.join(waiting)} did not serve within {START_TIMEOUT:g} s")
+
+
+async def _hold(fd: int) -> None:
+    try:
+        await trio.sleep_forever()
+    finally:
+        os.close(fd)
+
+
+async def _watch(stack: Stack, child: Child) -> None:
+    """Read what a process says; notice its end."""
+    stream = child.process.stderr
+    assert stream is not None
+    rest = b""
+    async for chunk in stream:
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            text = line.decode(errors="replace")
+            if "listening on" in text:
+                child.ready.set()
+            else:
+                print(text, file=sys.stderr, flush=True)
+            child.last_words.append(text)
+    await child.process.wait()
+    if not child.stopping:
+        stack._fail(child.obituary())
+    child.ready.set()
+
+
+async def _stop(stack: Stack) -> None:
+    """End the processes from the top of the stack to the bottom; kill what does not end in time."""
+    for name in ("runtime", "kernel", "vgpu"):
+        child = stack.children.get(name)
+        if child is None or child.process.returncode is not None:
+            continue
+        child.stopping = True
+        child.process.send_signal(signal.SIGTERM)
+        with trio.move_on_after(STOP_TIMEOUT):
+            await child.process.wait()
+        if child.process.returncode is None:
+            child.process.kill()
+            await child.process.wait()
+
+
+@contextlib.asynccontextmanager
+async def launch(*, progress: Callable[[str], None] | None = None, **settings: Any) -> AsyncIterator[Gpu]:
+    """A private stack and a connection to it: ``async with wddm.launch() as gpu: …``.
+
+    ``settings`` are fields of :class:`StackOptions` (``vram``, ``size``, ``refresh``, ``engine``, …). Raises StackError.
+    """
+    from wddm.client import connect
+
+    if progress is not None:
+        progress("starting virtual GPU, kernel and runtime")
+    async with open_stack(**settings) as stack, connect(stack.address) as gpu:
+        gpu.stack = stack
+        yield gpu
