@@ -4,8 +4,8 @@ Adapter entry and versions, capabilities, device creation, resources, views, sta
 in header order with the error category of each D3D11 slot. Models "Initializing Communication with the Direct3D Version 11 DDI",
 "Handling Errors" and the ``d3d10umddi`` reference. Declarations only.
 
-A device function's first argument is hDevice (the hDrvDevice of CreateDevice). Functions return nothing: a failure goes through
-pfnSetErrorCb, and success is told by not calling it.
+A device function's first argument is hDevice (the hDrvDevice of CreateDevice). Functions return nothing (or an awaitable of
+nothing, see ``d3dukmdt.Void``): a failure goes through pfnSetErrorCb, and success is told by not calling it.
 
 DEVIATES: a driver handle is a number that the runtime chose, not the address of driver memory; the sizes of the Calc…Size
 functions are honoured as numbers only. Where the header has an out pointer for one plain value (CheckFormatSupport,
@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wddm.ddi.d3dukmdt import D3DDDI_OPENALLOCATIONINFO, D3DKMT_HANDLE, RECT, Layout, PrivateData
+from wddm.ddi.d3dukmdt import D3DDDI_OPENALLOCATIONINFO, D3DKMT_HANDLE, RECT, Layout, PrivateData, Result, Void
 from wddm.ddi.d3dumddi import D3DDDI_ADAPTERCALLBACKS, D3DDDI_DEVICECALLBACKS
 from wddm.ddi.dxgiddi import DXGI_DDI_BASE_ARGS, DXGI_DDI_PRIMARY_DESC
 from wddm.ddi.dxgiformat import DXGI_FORMAT
@@ -351,8 +351,8 @@ class D3D10DDI_ADAPTERFUNCS:
     """What OpenAdapter10 fills."""
 
     pfnCalcPrivateDeviceSize: Callable[[D3D10DDI_HADAPTER, D3D10DDIARG_CALCPRIVATEDEVICESIZE], int] | None = None
-    pfnCreateDevice: Callable[[D3D10DDI_HADAPTER, D3D10DDIARG_CREATEDEVICE], int] | None = None
-    pfnCloseAdapter: Callable[[D3D10DDI_HADAPTER], int] | None = None
+    pfnCreateDevice: Callable[[D3D10DDI_HADAPTER, D3D10DDIARG_CREATEDEVICE], Result] | None = None
+    pfnCloseAdapter: Callable[[D3D10DDI_HADAPTER], Result] | None = None
 
 
 @dataclass(slots=True)
@@ -1436,15 +1436,15 @@ class D3D10DDI_DEVICEFUNCS:
     (SetRenderTargets, the create and calculate-size functions) in every table."""
 
     pfnDefaultConstantBufferUpdateSubresourceUP: (
-        Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, int, D3D10_DDI_BOX | None, Bytes, int, int], None] | None
+        Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, int, D3D10_DDI_BOX | None, Bytes, int, int], Void] | None
     ) = None
-    pfnVsSetConstantBuffers: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HRESOURCE]], None] | None = None
-    pfnPsSetShaderResources: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HSHADERRESOURCEVIEW]], None] | None = None
-    pfnPsSetShader: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HSHADER], None] | None = None
-    pfnPsSetSamplers: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HSAMPLER]], None] | None = None
-    pfnVsSetShader: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HSHADER], None] | None = None
-    pfnDrawIndexed: Callable[[D3D10DDI_HDEVICE, int, int, int], None] | None = None
-    pfnDraw: Callable[[D3D10DDI_HDEVICE, int, int], None] | None = None
+    pfnVsSetConstantBuffers: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HRESOURCE]], Void] | None = None
+    pfnPsSetShaderResources: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HSHADERRESOURCEVIEW]], Void] | None = None
+    pfnPsSetShader: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HSHADER], Void] | None = None
+    pfnPsSetSamplers: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HSAMPLER]], Void] | None = None
+    pfnVsSetShader: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HSHADER], Void] | None = None
+    pfnDrawIndexed: Callable[[D3D10DDI_HDEVICE, int, int, int], Void] | None = None
+    pfnDraw: Callable[[D3D10DDI_HDEVICE, int, int], Void] | None = None
     pfnDynamicIABufferMapNoOverwrite: (
         Callable[
             [
@@ -1455,11 +1455,11 @@ class D3D10DDI_DEVICEFUNCS:
                 D3D10_DDI_MAP_FLAG,
                 D3D10DDI_MAPPED_SUBRESOURCE,
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
-    pfnDynamicIABufferUnmap: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, int], None] | None = None
+    pfnDynamicIABufferUnmap: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, int], Void] | None = None
     pfnDynamicConstantBufferMapDiscard: (
         Callable[
             [
@@ -1470,7 +1470,7 @@ class D3D10DDI_DEVICEFUNCS:
                 D3D10_DDI_MAP_FLAG,
                 D3D10DDI_MAPPED_SUBRESOURCE,
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
@@ -1484,19 +1484,19 @@ class D3D10DDI_DEVICEFUNCS:
                 D3D10_DDI_MAP_FLAG,
                 D3D10DDI_MAPPED_SUBRESOURCE,
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
-    pfnDynamicConstantBufferUnmap: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, int], None] | None = None
-    pfnPsSetConstantBuffers: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HRESOURCE]], None] | None = None
-    pfnIaSetInputLayout: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HELEMENTLAYOUT], None] | None = None
+    pfnDynamicConstantBufferUnmap: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, int], Void] | None = None
+    pfnPsSetConstantBuffers: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HRESOURCE]], Void] | None = None
+    pfnIaSetInputLayout: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HELEMENTLAYOUT], Void] | None = None
     pfnIaSetVertexBuffers: (
-        Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HRESOURCE], Sequence[int], Sequence[int]], None] | None
+        Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HRESOURCE], Sequence[int], Sequence[int]], Void] | None
     ) = None
-    pfnIaSetIndexBuffer: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, DXGI_FORMAT, int], None] | None = None
-    pfnDrawIndexedInstanced: Callable[[D3D10DDI_HDEVICE, int, int, int, int, int], None] | None = None
-    pfnDrawInstanced: Callable[[D3D10DDI_HDEVICE, int, int, int, int], None] | None = None
+    pfnIaSetIndexBuffer: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, DXGI_FORMAT, int], Void] | None = None
+    pfnDrawIndexedInstanced: Callable[[D3D10DDI_HDEVICE, int, int, int, int, int], Void] | None = None
+    pfnDrawInstanced: Callable[[D3D10DDI_HDEVICE, int, int, int, int], Void] | None = None
     pfnDynamicResourceMapDiscard: (
         Callable[
             [
@@ -1507,14 +1507,14 @@ class D3D10DDI_DEVICEFUNCS:
                 D3D10_DDI_MAP_FLAG,
                 D3D10DDI_MAPPED_SUBRESOURCE,
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
-    pfnDynamicResourceUnmap: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, int], None] | None = None
-    pfnGsSetConstantBuffers: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HRESOURCE]], None] | None = None
-    pfnGsSetShader: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HSHADER], None] | None = None
-    pfnIaSetTopology: Callable[[D3D10DDI_HDEVICE, D3D10_DDI_PRIMITIVE_TOPOLOGY], None] | None = None
+    pfnDynamicResourceUnmap: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, int], Void] | None = None
+    pfnGsSetConstantBuffers: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HRESOURCE]], Void] | None = None
+    pfnGsSetShader: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HSHADER], Void] | None = None
+    pfnIaSetTopology: Callable[[D3D10DDI_HDEVICE, D3D10_DDI_PRIMITIVE_TOPOLOGY], Void] | None = None
     pfnStagingResourceMap: (
         Callable[
             [
@@ -1525,15 +1525,15 @@ class D3D10DDI_DEVICEFUNCS:
                 D3D10_DDI_MAP_FLAG,
                 D3D10DDI_MAPPED_SUBRESOURCE,
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
-    pfnStagingResourceUnmap: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, int], None] | None = None
-    pfnVsSetShaderResources: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HSHADERRESOURCEVIEW]], None] | None = None
-    pfnVsSetSamplers: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HSAMPLER]], None] | None = None
-    pfnGsSetShaderResources: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HSHADERRESOURCEVIEW]], None] | None = None
-    pfnGsSetSamplers: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HSAMPLER]], None] | None = None
+    pfnStagingResourceUnmap: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, int], Void] | None = None
+    pfnVsSetShaderResources: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HSHADERRESOURCEVIEW]], Void] | None = None
+    pfnVsSetSamplers: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HSAMPLER]], Void] | None = None
+    pfnGsSetShaderResources: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HSHADERRESOURCEVIEW]], Void] | None = None
+    pfnGsSetSamplers: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HSAMPLER]], Void] | None = None
     pfnSetRenderTargets: (
         Callable[
             [
@@ -1549,19 +1549,19 @@ class D3D10DDI_DEVICEFUNCS:
                 int,
                 int,
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
     pfnShaderResourceViewReadAfterWriteHazard: (
-        Callable[[D3D10DDI_HDEVICE, D3D10DDI_HSHADERRESOURCEVIEW, D3D10DDI_HRESOURCE], None] | None
+        Callable[[D3D10DDI_HDEVICE, D3D10DDI_HSHADERRESOURCEVIEW, D3D10DDI_HRESOURCE], Void] | None
     ) = None
-    pfnResourceReadAfterWriteHazard: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE], None] | None = None
-    pfnSetBlendState: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HBLENDSTATE, Float4, int], None] | None = None
-    pfnSetDepthStencilState: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HDEPTHSTENCILSTATE, int], None] | None = None
-    pfnSetRasterizerState: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRASTERIZERSTATE], None] | None = None
-    pfnQueryEnd: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HQUERY], None] | None = None
-    pfnQueryBegin: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HQUERY], None] | None = None
+    pfnResourceReadAfterWriteHazard: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE], Void] | None = None
+    pfnSetBlendState: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HBLENDSTATE, Float4, int], Void] | None = None
+    pfnSetDepthStencilState: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HDEPTHSTENCILSTATE, int], Void] | None = None
+    pfnSetRasterizerState: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRASTERIZERSTATE], Void] | None = None
+    pfnQueryEnd: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HQUERY], Void] | None = None
+    pfnQueryBegin: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HQUERY], Void] | None = None
     pfnResourceCopyRegion: (
         Callable[
             [
@@ -1575,22 +1575,22 @@ class D3D10DDI_DEVICEFUNCS:
                 int,
                 D3D10_DDI_BOX | None,
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
     pfnResourceUpdateSubresourceUP: (
-        Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, int, D3D10_DDI_BOX | None, Bytes, int, int], None] | None
+        Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, int, D3D10_DDI_BOX | None, Bytes, int, int], Void] | None
     ) = None
-    pfnSoSetTargets: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HRESOURCE], Sequence[int]], None] | None = None
-    pfnDrawAuto: Callable[[D3D10DDI_HDEVICE], None] | None = None
-    pfnSetViewports: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10_DDI_VIEWPORT]], None] | None = None
-    pfnSetScissorRects: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10_DDI_RECT]], None] | None = None
-    pfnClearRenderTargetView: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRENDERTARGETVIEW, Float4], None] | None = None
+    pfnSoSetTargets: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HRESOURCE], Sequence[int]], Void] | None = None
+    pfnDrawAuto: Callable[[D3D10DDI_HDEVICE], Void] | None = None
+    pfnSetViewports: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10_DDI_VIEWPORT]], Void] | None = None
+    pfnSetScissorRects: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10_DDI_RECT]], Void] | None = None
+    pfnClearRenderTargetView: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRENDERTARGETVIEW, Float4], Void] | None = None
     pfnClearDepthStencilView: (
-        Callable[[D3D10DDI_HDEVICE, D3D10DDI_HDEPTHSTENCILVIEW, D3D10_DDI_CLEAR_FLAG, float, int], None] | None
+        Callable[[D3D10DDI_HDEVICE, D3D10DDI_HDEPTHSTENCILVIEW, D3D10_DDI_CLEAR_FLAG, float, int], Void] | None
     ) = None
-    pfnSetPredication: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HQUERY, bool], None] | None = None
+    pfnSetPredication: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HQUERY, bool], Void] | None = None
     pfnQueryGetData: (
         Callable[
             [
@@ -1600,15 +1600,15 @@ class D3D10DDI_DEVICEFUNCS:
                 int,
                 D3D10_DDI_GET_DATA_FLAG,
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
-    pfnFlush: Callable[[D3D10DDI_HDEVICE], None] | None = None
-    pfnGenMips: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HSHADERRESOURCEVIEW], None] | None = None
-    pfnResourceCopy: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, D3D10DDI_HRESOURCE], None] | None = None
+    pfnFlush: Callable[[D3D10DDI_HDEVICE], Void] | None = None
+    pfnGenMips: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HSHADERRESOURCEVIEW], Void] | None = None
+    pfnResourceCopy: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, D3D10DDI_HRESOURCE], Void] | None = None
     pfnResourceResolveSubresource: (
-        Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, int, D3D10DDI_HRESOURCE, int, DXGI_FORMAT], None] | None
+        Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, int, D3D10DDI_HRESOURCE, int, DXGI_FORMAT], Void] | None
     ) = None
     pfnResourceMap: (
         Callable[
@@ -1620,22 +1620,22 @@ class D3D10DDI_DEVICEFUNCS:
                 D3D10_DDI_MAP_FLAG,
                 D3D10DDI_MAPPED_SUBRESOURCE,
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
-    pfnResourceUnmap: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, int], None] | None = None
+    pfnResourceUnmap: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, int], Void] | None = None
     pfnResourceIsStagingBusy: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE], bool] | None = None
-    pfnRelocateDeviceFuncs: Callable[[D3D10DDI_HDEVICE, "D3D10DDI_DEVICEFUNCS"], None] | None = None
+    pfnRelocateDeviceFuncs: Callable[[D3D10DDI_HDEVICE, "D3D10DDI_DEVICEFUNCS"], Void] | None = None
     pfnCalcPrivateResourceSize: Callable[[D3D10DDI_HDEVICE, D3D11DDIARG_CREATERESOURCE], int] | None = None
     pfnCalcPrivateOpenedResourceSize: Callable[[D3D10DDI_HDEVICE, D3D10DDIARG_OPENRESOURCE], int] | None = None
     pfnCreateResource: (
-        Callable[[D3D10DDI_HDEVICE, D3D11DDIARG_CREATERESOURCE, D3D10DDI_HRESOURCE, D3D10DDI_HRTRESOURCE], None] | None
+        Callable[[D3D10DDI_HDEVICE, D3D11DDIARG_CREATERESOURCE, D3D10DDI_HRESOURCE, D3D10DDI_HRTRESOURCE], Void] | None
     ) = None
     pfnOpenResource: (
-        Callable[[D3D10DDI_HDEVICE, D3D10DDIARG_OPENRESOURCE, D3D10DDI_HRESOURCE, D3D10DDI_HRTRESOURCE], None] | None
+        Callable[[D3D10DDI_HDEVICE, D3D10DDIARG_OPENRESOURCE, D3D10DDI_HRESOURCE, D3D10DDI_HRTRESOURCE], Void] | None
     ) = None
-    pfnDestroyResource: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE], None] | None = None
+    pfnDestroyResource: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE], Void] | None = None
     pfnCalcPrivateShaderResourceViewSize: Callable[[D3D10DDI_HDEVICE, D3D11DDIARG_CREATESHADERRESOURCEVIEW], int] | None = None
     pfnCreateShaderResourceView: (
         Callable[
@@ -1645,11 +1645,11 @@ class D3D10DDI_DEVICEFUNCS:
                 D3D10DDI_HSHADERRESOURCEVIEW,
                 D3D10DDI_HRTSHADERRESOURCEVIEW,
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
-    pfnDestroyShaderResourceView: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HSHADERRESOURCEVIEW], None] | None = None
+    pfnDestroyShaderResourceView: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HSHADERRESOURCEVIEW], Void] | None = None
     pfnCalcPrivateRenderTargetViewSize: Callable[[D3D10DDI_HDEVICE, D3D10DDIARG_CREATERENDERTARGETVIEW], int] | None = None
     pfnCreateRenderTargetView: (
         Callable[
@@ -1659,11 +1659,11 @@ class D3D10DDI_DEVICEFUNCS:
                 D3D10DDI_HRENDERTARGETVIEW,
                 D3D10DDI_HRTRENDERTARGETVIEW,
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
-    pfnDestroyRenderTargetView: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRENDERTARGETVIEW], None] | None = None
+    pfnDestroyRenderTargetView: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRENDERTARGETVIEW], Void] | None = None
     pfnCalcPrivateDepthStencilViewSize: Callable[[D3D10DDI_HDEVICE, D3D11DDIARG_CREATEDEPTHSTENCILVIEW], int] | None = None
     pfnCreateDepthStencilView: (
         Callable[
@@ -1673,11 +1673,11 @@ class D3D10DDI_DEVICEFUNCS:
                 D3D10DDI_HDEPTHSTENCILVIEW,
                 D3D10DDI_HRTDEPTHSTENCILVIEW,
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
-    pfnDestroyDepthStencilView: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HDEPTHSTENCILVIEW], None] | None = None
+    pfnDestroyDepthStencilView: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HDEPTHSTENCILVIEW], Void] | None = None
     pfnCalcPrivateElementLayoutSize: Callable[[D3D10DDI_HDEVICE, D3D10DDIARG_CREATEELEMENTLAYOUT], int] | None = None
     pfnCreateElementLayout: (
         Callable[
@@ -1687,16 +1687,16 @@ class D3D10DDI_DEVICEFUNCS:
                 D3D10DDI_HELEMENTLAYOUT,
                 D3D10DDI_HRTELEMENTLAYOUT,
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
-    pfnDestroyElementLayout: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HELEMENTLAYOUT], None] | None = None
+    pfnDestroyElementLayout: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HELEMENTLAYOUT], Void] | None = None
     pfnCalcPrivateBlendStateSize: Callable[[D3D10DDI_HDEVICE, D3D10_1_DDI_BLEND_DESC], int] | None = None
     pfnCreateBlendState: (
-        Callable[[D3D10DDI_HDEVICE, D3D10_1_DDI_BLEND_DESC, D3D10DDI_HBLENDSTATE, D3D10DDI_HRTBLENDSTATE], None] | None
+        Callable[[D3D10DDI_HDEVICE, D3D10_1_DDI_BLEND_DESC, D3D10DDI_HBLENDSTATE, D3D10DDI_HRTBLENDSTATE], Void] | None
     ) = None
-    pfnDestroyBlendState: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HBLENDSTATE], None] | None = None
+    pfnDestroyBlendState: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HBLENDSTATE], Void] | None = None
     pfnCalcPrivateDepthStencilStateSize: Callable[[D3D10DDI_HDEVICE, D3D10_DDI_DEPTH_STENCIL_DESC], int] | None = None
     pfnCreateDepthStencilState: (
         Callable[
@@ -1706,11 +1706,11 @@ class D3D10DDI_DEVICEFUNCS:
                 D3D10DDI_HDEPTHSTENCILSTATE,
                 D3D10DDI_HRTDEPTHSTENCILSTATE,
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
-    pfnDestroyDepthStencilState: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HDEPTHSTENCILSTATE], None] | None = None
+    pfnDestroyDepthStencilState: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HDEPTHSTENCILSTATE], Void] | None = None
     pfnCalcPrivateRasterizerStateSize: Callable[[D3D10DDI_HDEVICE, D3D10_DDI_RASTERIZER_DESC], int] | None = None
     pfnCreateRasterizerState: (
         Callable[
@@ -1720,11 +1720,11 @@ class D3D10DDI_DEVICEFUNCS:
                 D3D10DDI_HRASTERIZERSTATE,
                 D3D10DDI_HRTRASTERIZERSTATE,
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
-    pfnDestroyRasterizerState: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRASTERIZERSTATE], None] | None = None
+    pfnDestroyRasterizerState: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRASTERIZERSTATE], Void] | None = None
     pfnCalcPrivateShaderSize: Callable[[D3D10DDI_HDEVICE, ShaderCode, D3D10DDIARG_STAGE_IO_SIGNATURES], int] | None = None
     pfnCreateVertexShader: (
         Callable[
@@ -1735,7 +1735,7 @@ class D3D10DDI_DEVICEFUNCS:
                 D3D10DDI_HRTSHADER,
                 D3D10DDIARG_STAGE_IO_SIGNATURES,
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
@@ -1748,7 +1748,7 @@ class D3D10DDI_DEVICEFUNCS:
                 D3D10DDI_HRTSHADER,
                 D3D10DDIARG_STAGE_IO_SIGNATURES,
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
@@ -1761,7 +1761,7 @@ class D3D10DDI_DEVICEFUNCS:
                 D3D10DDI_HRTSHADER,
                 D3D10DDIARG_STAGE_IO_SIGNATURES,
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
@@ -1785,32 +1785,32 @@ class D3D10DDI_DEVICEFUNCS:
                 D3D10DDI_HRTSHADER,
                 D3D10DDIARG_STAGE_IO_SIGNATURES,
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
-    pfnDestroyShader: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HSHADER], None] | None = None
+    pfnDestroyShader: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HSHADER], Void] | None = None
     pfnCalcPrivateSamplerSize: Callable[[D3D10DDI_HDEVICE, D3D10_DDI_SAMPLER_DESC], int] | None = None
-    pfnCreateSampler: Callable[[D3D10DDI_HDEVICE, D3D10_DDI_SAMPLER_DESC, D3D10DDI_HSAMPLER, D3D10DDI_HRTSAMPLER], None] | None = (
+    pfnCreateSampler: Callable[[D3D10DDI_HDEVICE, D3D10_DDI_SAMPLER_DESC, D3D10DDI_HSAMPLER, D3D10DDI_HRTSAMPLER], Void] | None = (
         None
     )
-    pfnDestroySampler: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HSAMPLER], None] | None = None
+    pfnDestroySampler: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HSAMPLER], Void] | None = None
     pfnCalcPrivateQuerySize: Callable[[D3D10DDI_HDEVICE, D3D10DDIARG_CREATEQUERY], int] | None = None
-    pfnCreateQuery: Callable[[D3D10DDI_HDEVICE, D3D10DDIARG_CREATEQUERY, D3D10DDI_HQUERY, D3D10DDI_HRTQUERY], None] | None = None
-    pfnDestroyQuery: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HQUERY], None] | None = None
+    pfnCreateQuery: Callable[[D3D10DDI_HDEVICE, D3D10DDIARG_CREATEQUERY, D3D10DDI_HQUERY, D3D10DDI_HRTQUERY], Void] | None = None
+    pfnDestroyQuery: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HQUERY], Void] | None = None
     pfnCheckFormatSupport: Callable[[D3D10DDI_HDEVICE, DXGI_FORMAT], int] | None = None
     pfnCheckMultisampleQualityLevels: Callable[[D3D10DDI_HDEVICE, DXGI_FORMAT, int], int] | None = None
-    pfnCheckCounterInfo: Callable[[D3D10DDI_HDEVICE, D3D10DDI_COUNTER_INFO], None] | None = None
-    pfnCheckCounter: Callable[..., None] | None = None
-    pfnDestroyDevice: Callable[[D3D10DDI_HDEVICE], None] | None = None
-    pfnSetTextFilterSize: Callable[[D3D10DDI_HDEVICE, int, int], None] | None = None
+    pfnCheckCounterInfo: Callable[[D3D10DDI_HDEVICE, D3D10DDI_COUNTER_INFO], Void] | None = None
+    pfnCheckCounter: Callable[..., Void] | None = None
+    pfnDestroyDevice: Callable[[D3D10DDI_HDEVICE], Void] | None = None
+    pfnSetTextFilterSize: Callable[[D3D10DDI_HDEVICE, int, int], Void] | None = None
 
 
 @dataclass(slots=True)
 class D3D10_1DDI_DEVICEFUNCS(D3D10DDI_DEVICEFUNCS):
     """Direct3D 10.1 device functions, 103 slots."""
 
-    pfnResourceConvert: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, D3D10DDI_HRESOURCE], None] | None = None
+    pfnResourceConvert: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, D3D10DDI_HRESOURCE], Void] | None = None
     pfnResourceConvertRegion: (
         Callable[
             [
@@ -1824,7 +1824,7 @@ class D3D10_1DDI_DEVICEFUNCS(D3D10DDI_DEVICEFUNCS):
                 int,
                 D3D10_DDI_BOX | None,
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
@@ -1834,17 +1834,17 @@ class D3D10_1DDI_DEVICEFUNCS(D3D10DDI_DEVICEFUNCS):
 class D3D11DDI_DEVICEFUNCS(D3D10_1DDI_DEVICEFUNCS):
     """Direct3D 11.0 device functions, 150 slots. ``ERROR_CATEGORIES`` has a letter for each, see ``ErrorCategory``."""
 
-    pfnDrawIndexedInstancedIndirect: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, int], None] | None = None
-    pfnDrawInstancedIndirect: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, int], None] | None = None
-    pfnCommandListExecute: Callable[[D3D10DDI_HDEVICE, D3D11DDI_HCOMMANDLIST], None] | None = None
-    pfnHsSetShaderResources: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HSHADERRESOURCEVIEW]], None] | None = None
-    pfnHsSetShader: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HSHADER], None] | None = None
-    pfnHsSetSamplers: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HSAMPLER]], None] | None = None
-    pfnHsSetConstantBuffers: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HRESOURCE]], None] | None = None
-    pfnDsSetShaderResources: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HSHADERRESOURCEVIEW]], None] | None = None
-    pfnDsSetShader: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HSHADER], None] | None = None
-    pfnDsSetSamplers: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HSAMPLER]], None] | None = None
-    pfnDsSetConstantBuffers: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HRESOURCE]], None] | None = None
+    pfnDrawIndexedInstancedIndirect: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, int], Void] | None = None
+    pfnDrawInstancedIndirect: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, int], Void] | None = None
+    pfnCommandListExecute: Callable[[D3D10DDI_HDEVICE, D3D11DDI_HCOMMANDLIST], Void] | None = None
+    pfnHsSetShaderResources: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HSHADERRESOURCEVIEW]], Void] | None = None
+    pfnHsSetShader: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HSHADER], Void] | None = None
+    pfnHsSetSamplers: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HSAMPLER]], Void] | None = None
+    pfnHsSetConstantBuffers: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HRESOURCE]], Void] | None = None
+    pfnDsSetShaderResources: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HSHADERRESOURCEVIEW]], Void] | None = None
+    pfnDsSetShader: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HSHADER], Void] | None = None
+    pfnDsSetSamplers: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HSAMPLER]], Void] | None = None
+    pfnDsSetConstantBuffers: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HRESOURCE]], Void] | None = None
     pfnCreateHullShader: (
         Callable[
             [
@@ -1854,7 +1854,7 @@ class D3D11DDI_DEVICEFUNCS(D3D10_1DDI_DEVICEFUNCS):
                 D3D10DDI_HRTSHADER,
                 D3D11DDIARG_TESSELLATION_IO_SIGNATURES,
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
@@ -1867,15 +1867,15 @@ class D3D11DDI_DEVICEFUNCS(D3D10_1DDI_DEVICEFUNCS):
                 D3D10DDI_HRTSHADER,
                 D3D11DDIARG_TESSELLATION_IO_SIGNATURES,
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
     pfnCheckDeferredContextHandleSizes: Callable[[D3D10DDI_HDEVICE], list[D3D11DDI_HANDLESIZE]] | None = None
     pfnCalcDeferredContextHandleSize: Callable[[D3D10DDI_HDEVICE, D3D11DDI_HANDLETYPE, int], int] | None = None
     pfnCalcPrivateDeferredContextSize: Callable[[D3D10DDI_HDEVICE, D3D11DDIARG_CALCPRIVATEDEFERREDCONTEXTSIZE], int] | None = None
-    pfnCreateDeferredContext: Callable[[D3D10DDI_HDEVICE, D3D11DDIARG_CREATEDEFERREDCONTEXT], None] | None = None
-    pfnAbandonCommandList: Callable[[D3D10DDI_HDEVICE], None] | None = None
+    pfnCreateDeferredContext: Callable[[D3D10DDI_HDEVICE, D3D11DDIARG_CREATEDEFERREDCONTEXT], Void] | None = None
+    pfnAbandonCommandList: Callable[[D3D10DDI_HDEVICE], Void] | None = None
     pfnCalcPrivateCommandListSize: Callable[[D3D10DDI_HDEVICE, D3D11DDIARG_CREATECOMMANDLIST], int] | None = None
     pfnCreateCommandList: (
         Callable[
@@ -1885,11 +1885,11 @@ class D3D11DDI_DEVICEFUNCS(D3D10_1DDI_DEVICEFUNCS):
                 D3D11DDI_HCOMMANDLIST,
                 D3D11DDI_HRTCOMMANDLIST,
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
-    pfnDestroyCommandList: Callable[[D3D10DDI_HDEVICE, D3D11DDI_HCOMMANDLIST], None] | None = None
+    pfnDestroyCommandList: Callable[[D3D10DDI_HDEVICE, D3D11DDI_HCOMMANDLIST], Void] | None = None
     pfnCalcPrivateTessellationShaderSize: (
         Callable[[D3D10DDI_HDEVICE, ShaderCode, D3D11DDIARG_TESSELLATION_IO_SIGNATURES], int] | None
     ) = None
@@ -1902,7 +1902,7 @@ class D3D11DDI_DEVICEFUNCS(D3D10_1DDI_DEVICEFUNCS):
                 Sequence[int],
                 Sequence[D3D11DDIARG_POINTERDATA],
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
@@ -1915,7 +1915,7 @@ class D3D11DDI_DEVICEFUNCS(D3D10_1DDI_DEVICEFUNCS):
                 Sequence[int],
                 Sequence[D3D11DDIARG_POINTERDATA],
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
@@ -1928,7 +1928,7 @@ class D3D11DDI_DEVICEFUNCS(D3D10_1DDI_DEVICEFUNCS):
                 Sequence[int],
                 Sequence[D3D11DDIARG_POINTERDATA],
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
@@ -1941,7 +1941,7 @@ class D3D11DDI_DEVICEFUNCS(D3D10_1DDI_DEVICEFUNCS):
                 Sequence[int],
                 Sequence[D3D11DDIARG_POINTERDATA],
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
@@ -1954,7 +1954,7 @@ class D3D11DDI_DEVICEFUNCS(D3D10_1DDI_DEVICEFUNCS):
                 Sequence[int],
                 Sequence[D3D11DDIARG_POINTERDATA],
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
@@ -1967,15 +1967,15 @@ class D3D11DDI_DEVICEFUNCS(D3D10_1DDI_DEVICEFUNCS):
                 Sequence[int],
                 Sequence[D3D11DDIARG_POINTERDATA],
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
-    pfnCreateComputeShader: Callable[[D3D10DDI_HDEVICE, ShaderCode, D3D10DDI_HSHADER, D3D10DDI_HRTSHADER], None] | None = None
-    pfnCsSetShader: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HSHADER], None] | None = None
-    pfnCsSetShaderResources: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HSHADERRESOURCEVIEW]], None] | None = None
-    pfnCsSetSamplers: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HSAMPLER]], None] | None = None
-    pfnCsSetConstantBuffers: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HRESOURCE]], None] | None = None
+    pfnCreateComputeShader: Callable[[D3D10DDI_HDEVICE, ShaderCode, D3D10DDI_HSHADER, D3D10DDI_HRTSHADER], Void] | None = None
+    pfnCsSetShader: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HSHADER], Void] | None = None
+    pfnCsSetShaderResources: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HSHADERRESOURCEVIEW]], Void] | None = None
+    pfnCsSetSamplers: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HSAMPLER]], Void] | None = None
+    pfnCsSetConstantBuffers: Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D10DDI_HRESOURCE]], Void] | None = None
     pfnCalcPrivateUnorderedAccessViewSize: Callable[[D3D10DDI_HDEVICE, D3D11DDIARG_CREATEUNORDEREDACCESSVIEW], int] | None = None
     pfnCreateUnorderedAccessView: (
         Callable[
@@ -1985,21 +1985,21 @@ class D3D11DDI_DEVICEFUNCS(D3D10_1DDI_DEVICEFUNCS):
                 D3D11DDI_HUNORDEREDACCESSVIEW,
                 D3D11DDI_HRTUNORDEREDACCESSVIEW,
             ],
-            None,
+            Void,
         ]
         | None
     ) = None
-    pfnDestroyUnorderedAccessView: Callable[[D3D10DDI_HDEVICE, D3D11DDI_HUNORDEREDACCESSVIEW], None] | None = None
-    pfnClearUnorderedAccessViewUint: Callable[[D3D10DDI_HDEVICE, D3D11DDI_HUNORDEREDACCESSVIEW, Sequence[int]], None] | None = None
-    pfnClearUnorderedAccessViewFloat: Callable[[D3D10DDI_HDEVICE, D3D11DDI_HUNORDEREDACCESSVIEW, Float4], None] | None = None
+    pfnDestroyUnorderedAccessView: Callable[[D3D10DDI_HDEVICE, D3D11DDI_HUNORDEREDACCESSVIEW], Void] | None = None
+    pfnClearUnorderedAccessViewUint: Callable[[D3D10DDI_HDEVICE, D3D11DDI_HUNORDEREDACCESSVIEW, Sequence[int]], Void] | None = None
+    pfnClearUnorderedAccessViewFloat: Callable[[D3D10DDI_HDEVICE, D3D11DDI_HUNORDEREDACCESSVIEW, Float4], Void] | None = None
     pfnCsSetUnorderedAccessViews: (
-        Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D11DDI_HUNORDEREDACCESSVIEW], Sequence[int]], None] | None
+        Callable[[D3D10DDI_HDEVICE, int, int, Sequence[D3D11DDI_HUNORDEREDACCESSVIEW], Sequence[int]], Void] | None
     ) = None
-    pfnDispatch: Callable[[D3D10DDI_HDEVICE, int, int, int], None] | None = None
-    pfnDispatchIndirect: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, int], None] | None = None
-    pfnSetResourceMinLOD: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, float], None] | None = None
-    pfnCopyStructureCount: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, int, D3D11DDI_HUNORDEREDACCESSVIEW], None] | None = None
-    pfnRecycleCommandList: Callable[[D3D10DDI_HDEVICE, D3D11DDI_HCOMMANDLIST], None] | None = None
+    pfnDispatch: Callable[[D3D10DDI_HDEVICE, int, int, int], Void] | None = None
+    pfnDispatchIndirect: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, int], Void] | None = None
+    pfnSetResourceMinLOD: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, float], Void] | None = None
+    pfnCopyStructureCount: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, int, D3D11DDI_HUNORDEREDACCESSVIEW], Void] | None = None
+    pfnRecycleCommandList: Callable[[D3D10DDI_HDEVICE, D3D11DDI_HCOMMANDLIST], Void] | None = None
     pfnRecycleCreateCommandList: (
         Callable[
             [
@@ -2012,8 +2012,8 @@ class D3D11DDI_DEVICEFUNCS(D3D10_1DDI_DEVICEFUNCS):
         ]
         | None
     ) = None
-    pfnRecycleCreateDeferredContext: Callable[[D3D10DDI_HDEVICE, D3D11DDIARG_CREATEDEFERREDCONTEXT], int] | None = None
-    pfnRecycleDestroyCommandList: Callable[[D3D10DDI_HDEVICE, D3D11DDI_HCOMMANDLIST], None] | None = None
+    pfnRecycleCreateDeferredContext: Callable[[D3D10DDI_HDEVICE, D3D11DDIARG_CREATEDEFERREDCONTEXT], Result] | None = None
+    pfnRecycleDestroyCommandList: Callable[[D3D10DDI_HDEVICE, D3D11DDI_HCOMMANDLIST], Void] | None = None
     ERROR_CATEGORIES: ClassVar[str] = (
         "RRRRRRRRWRWWRRRRRRRWRRRRWRRRRRRRRRRRRRRRRRRRRRRWR?"
         "R?WRN?NNMMRNMRNMRNMRNMRNMRNMRNMRNMMMNMRNMRNCRNNN?R"
@@ -2025,14 +2025,14 @@ class D3D11DDI_DEVICEFUNCS(D3D10_1DDI_DEVICEFUNCS):
 class D3D11_1DDI_DEVICEFUNCS(D3D11DDI_DEVICEFUNCS):
     """Direct3D 11.1 device functions, 155 slots; some earlier slots take further arguments (constant-buffer ranges, copy flags)."""
 
-    pfnDiscard: Callable[[D3D10DDI_HDEVICE, D3D11DDI_HANDLETYPE, int, Sequence[D3D10_DDI_RECT], int], None] | None = None
-    pfnAssignDebugBinary: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HSHADER, int, bytes], None] | None = None
+    pfnDiscard: Callable[[D3D10DDI_HDEVICE, D3D11DDI_HANDLETYPE, int, Sequence[D3D10_DDI_RECT], int], Void] | None = None
+    pfnAssignDebugBinary: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HSHADER, int, bytes], Void] | None = None
     pfnDynamicConstantBufferMapNoOverwrite: (
-        Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, int, D3D10_DDI_MAP, D3D10_DDI_MAP_FLAG, D3D10DDI_MAPPED_SUBRESOURCE], None]
+        Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, int, D3D10_DDI_MAP, D3D10_DDI_MAP_FLAG, D3D10DDI_MAPPED_SUBRESOURCE], Void]
         | None
     ) = None
     pfnCheckDirectFlipSupport: Callable[[D3D10DDI_HDEVICE, D3D10DDI_HRESOURCE, D3D10DDI_HRESOURCE, int], bool] | None = None
-    pfnClearView: Callable[[D3D10DDI_HDEVICE, D3D11DDI_HANDLETYPE, int, Float4, Sequence[D3D10_DDI_RECT], int], None] | None = None
+    pfnClearView: Callable[[D3D10DDI_HDEVICE, D3D11DDI_HANDLETYPE, int, Float4, Sequence[D3D10_DDI_RECT], int], Void] | None = None
 
 
 @dataclass(slots=True)

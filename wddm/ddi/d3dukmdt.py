@@ -7,7 +7,7 @@ Models the ``d3dukmdt`` pages of the driver reference. Declarations only.
 Numbers are plain ``int``; a handle is an ``int`` with 0 for NULL. A private-data pointer is any bytes-like object.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
 from typing import ClassVar, Final, TypeAlias
@@ -27,6 +27,11 @@ Layout: TypeAlias = tuple[tuple[str, int, int], ...]
 """Members of a structure on x64: (name, byte offset, byte size); members of a union share an offset."""
 StructArray: TypeAlias = npt.NDArray[np.void]
 """A numpy structured array of one of the ``…_DTYPE`` records."""
+Result: TypeAlias = int | Awaitable[int]
+"""What a user-mode entry or callback returns. DEVIATES: Windows calls block; here one that has to wait returns an awaitable of
+its HRESULT in place of the HRESULT."""
+Void: TypeAlias = Awaitable[None] | None
+"""What a user-mode entry without a result returns. DEVIATES: an awaitable when it has to wait."""
 
 D3DDDI_ID_UNINITIALIZED: Final = 0xFFFF_FFFF
 D3DDDI_ID_NOTAPPLICABLE: Final = 0

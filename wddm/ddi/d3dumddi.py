@@ -1,7 +1,8 @@
 """d3dumddi.h: the kernel services that the runtime gives a user-mode driver, and their arguments.
 
 D3DDDICB_* structures, D3DDDI_DEVICECALLBACKS with its 65 slots in header order, D3DDDI_ADAPTERCALLBACKS, and the FORMATOP bits of
-Direct3D 9 drivers. Every callback takes (hRTDevice, argument) and returns an HRESULT number. Declarations only.
+Direct3D 9 drivers. Every callback takes (hRTDevice, argument) and returns an HRESULT number (or an awaitable of it, see
+``d3dukmdt.Result``). Declarations only.
 
 DEVIATES: a command buffer is a writable ``uint8`` array, lists are numpy structured arrays of the ``d3dukmdt`` dtypes; CPU
 memory of a lock is a ``uint8`` array over the allocation's pages.
@@ -43,6 +44,7 @@ from wddm.ddi.d3dukmdt import (
     HANDLE,
     Layout,
     PrivateData,
+    Result,
     StructArray,
 )
 
@@ -742,12 +744,12 @@ class D3DDDICB_GETMULTISAMPLEMETHODLIST:
 class D3DDDI_ADAPTERCALLBACKS:
     """Callbacks of an adapter; the first argument is hRTAdapter."""
 
-    pfnQueryAdapterInfoCb: Callable[[HANDLE, D3DDDICB_QUERYADAPTERINFO], int] | None = None
-    pfnGetMultisampleMethodListCb: Callable[[HANDLE, D3DDDICB_GETMULTISAMPLEMETHODLIST], int] | None = None
-    pfnQueryAdapterInfoCb2: Callable[[HANDLE, D3DDDICB_QUERYADAPTERINFO], int] | None = None
+    pfnQueryAdapterInfoCb: Callable[[HANDLE, D3DDDICB_QUERYADAPTERINFO], Result] | None = None
+    pfnGetMultisampleMethodListCb: Callable[[HANDLE, D3DDDICB_GETMULTISAMPLEMETHODLIST], Result] | None = None
+    pfnQueryAdapterInfoCb2: Callable[[HANDLE, D3DDDICB_QUERYADAPTERINFO], Result] | None = None
 
 
-Untyped: TypeAlias = Callable[[HANDLE, object], int]
+Untyped: TypeAlias = Callable[[HANDLE, object], Result]
 """A callback whose argument this project does not use: (hRTDevice, argument) -> HRESULT."""
 
 
@@ -755,66 +757,66 @@ Untyped: TypeAlias = Callable[[HANDLE, object], int]
 class D3DDDI_DEVICECALLBACKS:
     """Kernel services of a device, 65 slots in header order; the first argument is hRTDevice."""
 
-    pfnAllocateCb: Callable[[HANDLE, D3DDDICB_ALLOCATE], int] | None = None
-    pfnDeallocateCb: Callable[[HANDLE, D3DDDICB_DEALLOCATE], int] | None = None
-    pfnSetPriorityCb: Callable[[HANDLE, D3DDDICB_SETPRIORITY], int] | None = None
-    pfnQueryResidencyCb: Callable[[HANDLE, D3DDDICB_QUERYRESIDENCY], int] | None = None
-    pfnSetDisplayModeCb: Callable[[HANDLE, D3DDDICB_SETDISPLAYMODE], int] | None = None
-    pfnPresentCb: Callable[[HANDLE, D3DDDICB_PRESENT], int] | None = None
-    pfnRenderCb: Callable[[HANDLE, D3DDDICB_RENDER], int] | None = None
-    pfnLockCb: Callable[[HANDLE, D3DDDICB_LOCK], int] | None = None
-    pfnUnlockCb: Callable[[HANDLE, D3DDDICB_UNLOCK], int] | None = None
-    pfnEscapeCb: Callable[[HANDLE, D3DDDICB_ESCAPE], int] | None = None
-    pfnCreateOverlayCb: Callable[[HANDLE, D3DDDICB_CREATEOVERLAY], int] | None = None
-    pfnUpdateOverlayCb: Callable[[HANDLE, D3DDDICB_UPDATEOVERLAY], int] | None = None
-    pfnFlipOverlayCb: Callable[[HANDLE, D3DDDICB_FLIPOVERLAY], int] | None = None
-    pfnDestroyOverlayCb: Callable[[HANDLE, D3DDDICB_DESTROYOVERLAY], int] | None = None
-    pfnCreateContextCb: Callable[[HANDLE, D3DDDICB_CREATECONTEXT], int] | None = None
-    pfnDestroyContextCb: Callable[[HANDLE, D3DDDICB_DESTROYCONTEXT], int] | None = None
-    pfnCreateSynchronizationObjectCb: Callable[[HANDLE, D3DDDICB_CREATESYNCHRONIZATIONOBJECT], int] | None = None
-    pfnDestroySynchronizationObjectCb: Callable[[HANDLE, D3DDDICB_DESTROYSYNCHRONIZATIONOBJECT], int] | None = None
-    pfnWaitForSynchronizationObjectCb: Callable[[HANDLE, D3DDDICB_WAITFORSYNCHRONIZATIONOBJECT], int] | None = None
-    pfnSignalSynchronizationObjectCb: Callable[[HANDLE, D3DDDICB_SIGNALSYNCHRONIZATIONOBJECT], int] | None = None
+    pfnAllocateCb: Callable[[HANDLE, D3DDDICB_ALLOCATE], Result] | None = None
+    pfnDeallocateCb: Callable[[HANDLE, D3DDDICB_DEALLOCATE], Result] | None = None
+    pfnSetPriorityCb: Callable[[HANDLE, D3DDDICB_SETPRIORITY], Result] | None = None
+    pfnQueryResidencyCb: Callable[[HANDLE, D3DDDICB_QUERYRESIDENCY], Result] | None = None
+    pfnSetDisplayModeCb: Callable[[HANDLE, D3DDDICB_SETDISPLAYMODE], Result] | None = None
+    pfnPresentCb: Callable[[HANDLE, D3DDDICB_PRESENT], Result] | None = None
+    pfnRenderCb: Callable[[HANDLE, D3DDDICB_RENDER], Result] | None = None
+    pfnLockCb: Callable[[HANDLE, D3DDDICB_LOCK], Result] | None = None
+    pfnUnlockCb: Callable[[HANDLE, D3DDDICB_UNLOCK], Result] | None = None
+    pfnEscapeCb: Callable[[HANDLE, D3DDDICB_ESCAPE], Result] | None = None
+    pfnCreateOverlayCb: Callable[[HANDLE, D3DDDICB_CREATEOVERLAY], Result] | None = None
+    pfnUpdateOverlayCb: Callable[[HANDLE, D3DDDICB_UPDATEOVERLAY], Result] | None = None
+    pfnFlipOverlayCb: Callable[[HANDLE, D3DDDICB_FLIPOVERLAY], Result] | None = None
+    pfnDestroyOverlayCb: Callable[[HANDLE, D3DDDICB_DESTROYOVERLAY], Result] | None = None
+    pfnCreateContextCb: Callable[[HANDLE, D3DDDICB_CREATECONTEXT], Result] | None = None
+    pfnDestroyContextCb: Callable[[HANDLE, D3DDDICB_DESTROYCONTEXT], Result] | None = None
+    pfnCreateSynchronizationObjectCb: Callable[[HANDLE, D3DDDICB_CREATESYNCHRONIZATIONOBJECT], Result] | None = None
+    pfnDestroySynchronizationObjectCb: Callable[[HANDLE, D3DDDICB_DESTROYSYNCHRONIZATIONOBJECT], Result] | None = None
+    pfnWaitForSynchronizationObjectCb: Callable[[HANDLE, D3DDDICB_WAITFORSYNCHRONIZATIONOBJECT], Result] | None = None
+    pfnSignalSynchronizationObjectCb: Callable[[HANDLE, D3DDDICB_SIGNALSYNCHRONIZATIONOBJECT], Result] | None = None
     pfnSetAsyncCallbacksCb: Callable[[HANDLE, bool], None] | None = None
-    pfnSetDisplayPrivateDriverFormatCb: Callable[[HANDLE, D3DDDICB_SETDISPLAYPRIVATEDRIVERFORMAT], int] | None = None
-    pfnOfferAllocationsCb: Callable[[HANDLE, D3DDDICB_OFFERALLOCATIONS], int] | None = None
-    pfnReclaimAllocationsCb: Callable[[HANDLE, D3DDDICB_RECLAIMALLOCATIONS], int] | None = None
-    pfnCreateSynchronizationObject2Cb: Callable[[HANDLE, D3DDDICB_CREATESYNCHRONIZATIONOBJECT2], int] | None = None
-    pfnWaitForSynchronizationObject2Cb: Callable[[HANDLE, D3DDDICB_WAITFORSYNCHRONIZATIONOBJECT2], int] | None = None
-    pfnSignalSynchronizationObject2Cb: Callable[[HANDLE, D3DDDICB_SIGNALSYNCHRONIZATIONOBJECT2], int] | None = None
-    pfnPresentMultiPlaneOverlayCb: Callable[[HANDLE, D3DDDICB_PRESENTMULTIPLANEOVERLAY], int] | None = None
-    pfnLogUMDMarkerCb: Callable[[HANDLE, D3DDDICB_LOGUMDMARKER], int] | None = None
-    pfnMakeResidentCb: Callable[[HANDLE, D3DDDI_MAKERESIDENT], int] | None = None
-    pfnEvictCb: Callable[[HANDLE, D3DDDICB_EVICT], int] | None = None
-    pfnWaitForSynchronizationObjectFromCpuCb: Callable[[HANDLE, D3DDDICB_WAITFORSYNCHRONIZATIONOBJECTFROMCPU], int] | None = None
-    pfnSignalSynchronizationObjectFromCpuCb: Callable[[HANDLE, D3DDDICB_SIGNALSYNCHRONIZATIONOBJECTFROMCPU], int] | None = None
-    pfnWaitForSynchronizationObjectFromGpuCb: Callable[[HANDLE, D3DDDICB_WAITFORSYNCHRONIZATIONOBJECTFROMGPU], int] | None = None
-    pfnSignalSynchronizationObjectFromGpuCb: Callable[[HANDLE, D3DDDICB_SIGNALSYNCHRONIZATIONOBJECTFROMGPU], int] | None = None
-    pfnCreatePagingQueueCb: Callable[[HANDLE, D3DDDICB_CREATEPAGINGQUEUE], int] | None = None
-    pfnDestroyPagingQueueCb: Callable[[HANDLE, D3DDDICB_DESTROYPAGINGQUEUE], int] | None = None
-    pfnLock2Cb: Callable[[HANDLE, D3DDDICB_LOCK2], int] | None = None
-    pfnUnlock2Cb: Callable[[HANDLE, D3DDDICB_UNLOCK2], int] | None = None
-    pfnInvalidateCacheCb: Callable[[HANDLE, D3DDDICB_INVALIDATECACHE], int] | None = None
-    pfnReserveGpuVirtualAddressCb: Callable[[HANDLE, D3DDDI_RESERVEGPUVIRTUALADDRESS], int] | None = None
-    pfnMapGpuVirtualAddressCb: Callable[[HANDLE, D3DDDI_MAPGPUVIRTUALADDRESS], int] | None = None
-    pfnFreeGpuVirtualAddressCb: Callable[[HANDLE, D3DDDICB_FREEGPUVIRTUALADDRESS], int] | None = None
-    pfnUpdateGpuVirtualAddressCb: Callable[[HANDLE, D3DDDICB_UPDATEGPUVIRTUALADDRESS], int] | None = None
-    pfnCreateContextVirtualCb: Callable[[HANDLE, D3DDDICB_CREATECONTEXTVIRTUAL], int] | None = None
-    pfnSubmitCommandCb: Callable[[HANDLE, D3DDDICB_SUBMITCOMMAND], int] | None = None
-    pfnDeallocate2Cb: Callable[[HANDLE, D3DDDICB_DEALLOCATE2], int] | None = None
-    pfnSignalSynchronizationObjectFromGpu2Cb: Callable[[HANDLE, D3DDDICB_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2], int] | None = None
-    pfnReclaimAllocations2Cb: Callable[[HANDLE, D3DDDICB_RECLAIMALLOCATIONS2], int] | None = None
+    pfnSetDisplayPrivateDriverFormatCb: Callable[[HANDLE, D3DDDICB_SETDISPLAYPRIVATEDRIVERFORMAT], Result] | None = None
+    pfnOfferAllocationsCb: Callable[[HANDLE, D3DDDICB_OFFERALLOCATIONS], Result] | None = None
+    pfnReclaimAllocationsCb: Callable[[HANDLE, D3DDDICB_RECLAIMALLOCATIONS], Result] | None = None
+    pfnCreateSynchronizationObject2Cb: Callable[[HANDLE, D3DDDICB_CREATESYNCHRONIZATIONOBJECT2], Result] | None = None
+    pfnWaitForSynchronizationObject2Cb: Callable[[HANDLE, D3DDDICB_WAITFORSYNCHRONIZATIONOBJECT2], Result] | None = None
+    pfnSignalSynchronizationObject2Cb: Callable[[HANDLE, D3DDDICB_SIGNALSYNCHRONIZATIONOBJECT2], Result] | None = None
+    pfnPresentMultiPlaneOverlayCb: Callable[[HANDLE, D3DDDICB_PRESENTMULTIPLANEOVERLAY], Result] | None = None
+    pfnLogUMDMarkerCb: Callable[[HANDLE, D3DDDICB_LOGUMDMARKER], Result] | None = None
+    pfnMakeResidentCb: Callable[[HANDLE, D3DDDI_MAKERESIDENT], Result] | None = None
+    pfnEvictCb: Callable[[HANDLE, D3DDDICB_EVICT], Result] | None = None
+    pfnWaitForSynchronizationObjectFromCpuCb: Callable[[HANDLE, D3DDDICB_WAITFORSYNCHRONIZATIONOBJECTFROMCPU], Result] | None = None
+    pfnSignalSynchronizationObjectFromCpuCb: Callable[[HANDLE, D3DDDICB_SIGNALSYNCHRONIZATIONOBJECTFROMCPU], Result] | None = None
+    pfnWaitForSynchronizationObjectFromGpuCb: Callable[[HANDLE, D3DDDICB_WAITFORSYNCHRONIZATIONOBJECTFROMGPU], Result] | None = None
+    pfnSignalSynchronizationObjectFromGpuCb: Callable[[HANDLE, D3DDDICB_SIGNALSYNCHRONIZATIONOBJECTFROMGPU], Result] | None = None
+    pfnCreatePagingQueueCb: Callable[[HANDLE, D3DDDICB_CREATEPAGINGQUEUE], Result] | None = None
+    pfnDestroyPagingQueueCb: Callable[[HANDLE, D3DDDICB_DESTROYPAGINGQUEUE], Result] | None = None
+    pfnLock2Cb: Callable[[HANDLE, D3DDDICB_LOCK2], Result] | None = None
+    pfnUnlock2Cb: Callable[[HANDLE, D3DDDICB_UNLOCK2], Result] | None = None
+    pfnInvalidateCacheCb: Callable[[HANDLE, D3DDDICB_INVALIDATECACHE], Result] | None = None
+    pfnReserveGpuVirtualAddressCb: Callable[[HANDLE, D3DDDI_RESERVEGPUVIRTUALADDRESS], Result] | None = None
+    pfnMapGpuVirtualAddressCb: Callable[[HANDLE, D3DDDI_MAPGPUVIRTUALADDRESS], Result] | None = None
+    pfnFreeGpuVirtualAddressCb: Callable[[HANDLE, D3DDDICB_FREEGPUVIRTUALADDRESS], Result] | None = None
+    pfnUpdateGpuVirtualAddressCb: Callable[[HANDLE, D3DDDICB_UPDATEGPUVIRTUALADDRESS], Result] | None = None
+    pfnCreateContextVirtualCb: Callable[[HANDLE, D3DDDICB_CREATECONTEXTVIRTUAL], Result] | None = None
+    pfnSubmitCommandCb: Callable[[HANDLE, D3DDDICB_SUBMITCOMMAND], Result] | None = None
+    pfnDeallocate2Cb: Callable[[HANDLE, D3DDDICB_DEALLOCATE2], Result] | None = None
+    pfnSignalSynchronizationObjectFromGpu2Cb: Callable[[HANDLE, D3DDDICB_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2], Result] | None = None
+    pfnReclaimAllocations2Cb: Callable[[HANDLE, D3DDDICB_RECLAIMALLOCATIONS2], Result] | None = None
     pfnGetResourcePresentPrivateDriverDataCb: Untyped | None = None
-    pfnUpdateAllocationPropertyCb: Callable[[HANDLE, D3DDDICB_UPDATEALLOCATIONPROPERTY], int] | None = None
-    pfnOfferAllocations2Cb: Callable[[HANDLE, D3DDDICB_OFFERALLOCATIONS], int] | None = None
-    pfnReclaimAllocations3Cb: Callable[[HANDLE, D3DDDICB_RECLAIMALLOCATIONS2], int] | None = None
+    pfnUpdateAllocationPropertyCb: Callable[[HANDLE, D3DDDICB_UPDATEALLOCATIONPROPERTY], Result] | None = None
+    pfnOfferAllocations2Cb: Callable[[HANDLE, D3DDDICB_OFFERALLOCATIONS], Result] | None = None
+    pfnReclaimAllocations3Cb: Callable[[HANDLE, D3DDDICB_RECLAIMALLOCATIONS2], Result] | None = None
     pfnAcquireResourceCb: Untyped | None = None
     pfnReleaseResourceCb: Untyped | None = None
-    pfnCreateHwContextCb: Callable[[HANDLE, D3DDDICB_CREATEHWCONTEXT], int] | None = None
-    pfnDestroyHwContextCb: Callable[[HANDLE, D3DDDICB_DESTROYHWCONTEXT], int] | None = None
-    pfnCreateHwQueueCb: Callable[[HANDLE, D3DDDICB_CREATEHWQUEUE], int] | None = None
-    pfnDestroyHwQueueCb: Callable[[HANDLE, D3DDDICB_DESTROYHWQUEUE], int] | None = None
-    pfnSubmitCommandToHwQueueCb: Callable[[HANDLE, D3DDDICB_SUBMITCOMMANDTOHWQUEUE], int] | None = None
+    pfnCreateHwContextCb: Callable[[HANDLE, D3DDDICB_CREATEHWCONTEXT], Result] | None = None
+    pfnDestroyHwContextCb: Callable[[HANDLE, D3DDDICB_DESTROYHWCONTEXT], Result] | None = None
+    pfnCreateHwQueueCb: Callable[[HANDLE, D3DDDICB_CREATEHWQUEUE], Result] | None = None
+    pfnDestroyHwQueueCb: Callable[[HANDLE, D3DDDICB_DESTROYHWQUEUE], Result] | None = None
+    pfnSubmitCommandToHwQueueCb: Callable[[HANDLE, D3DDDICB_SUBMITCOMMANDTOHWQUEUE], Result] | None = None
     pfnSubmitWaitForSyncObjectsToHwQueueCb: Untyped | None = None
     pfnSubmitSignalSyncObjectsToHwQueueCb: Untyped | None = None
     pfnSubmitPresentBltToHwQueueCb: Untyped | None = None

@@ -3,7 +3,7 @@
 Presents, blits, rotation of back buffers, gamma capabilities, residency, offer and reclaim, overlay planes; the function tables
 of every version in slot order and the callbacks. Models the ``dxgiddi`` reference and "Supporting the DXGI DDI". Declarations only.
 
-Every entry takes one argument structure and returns an HRESULT number; ``hDevice`` and resource handles are the driver's own,
+Every entry takes one argument structure and returns an HRESULT number (or an awaitable of it); ``hDevice`` and resource handles are the driver's own,
 never kernel or runtime handles. Callbacks take (hRTDevice, argument) instead.
 """
 
@@ -28,6 +28,7 @@ from wddm.ddi.d3dukmdt import (
     RECT,
     Layout,
     PrivateData,
+    Result,
 )
 from wddm.ddi.dxgiformat import DXGI_FORMAT
 
@@ -818,109 +819,115 @@ class DXGIDDICB_PRESENT_MULTIPLANE_OVERLAY1:
 class DXGI_DDI_BASE_CALLBACKS:
     """Callbacks of the runtime; the first argument is hRTDevice. The driver keeps the table, not its entries."""
 
-    pfnPresentCb: Callable[[HANDLE, DXGIDDICB_PRESENT], int] | None = None
-    pfnPresentMultiplaneOverlayCb: Callable[[HANDLE, DXGIDDICB_PRESENT_MULTIPLANE_OVERLAY], int] | None = None
-    pfnPresentMultiplaneOverlay1Cb: Callable[[HANDLE, DXGIDDICB_PRESENT_MULTIPLANE_OVERLAY1], int] | None = None
-    pfnSubmitPresentBltToHwQueueCb: Callable[[HANDLE, DXGIDDICB_SUBMITPRESENTBLTTOHWQUEUE], int] | None = None
-    pfnSubmitPresentToHwQueueCb: Callable[[HANDLE, DXGIDDICB_SUBMITPRESENTTOHWQUEUE], int] | None = None
+    pfnPresentCb: Callable[[HANDLE, DXGIDDICB_PRESENT], Result] | None = None
+    pfnPresentMultiplaneOverlayCb: Callable[[HANDLE, DXGIDDICB_PRESENT_MULTIPLANE_OVERLAY], Result] | None = None
+    pfnPresentMultiplaneOverlay1Cb: Callable[[HANDLE, DXGIDDICB_PRESENT_MULTIPLANE_OVERLAY1], Result] | None = None
+    pfnSubmitPresentBltToHwQueueCb: Callable[[HANDLE, DXGIDDICB_SUBMITPRESENTBLTTOHWQUEUE], Result] | None = None
+    pfnSubmitPresentToHwQueueCb: Callable[[HANDLE, DXGIDDICB_SUBMITPRESENTTOHWQUEUE], Result] | None = None
 
 
 @dataclass(slots=True)
 class DXGI_DDI_BASE_FUNCTIONS:
     """Entries of version 1.0."""
 
-    pfnPresent: Callable[[DXGI_DDI_ARG_PRESENT], int] | None = None
-    pfnGetGammaCaps: Callable[[DXGI_DDI_ARG_GET_GAMMA_CONTROL_CAPS], int] | None = None
-    pfnSetDisplayMode: Callable[[DXGI_DDI_ARG_SETDISPLAYMODE], int] | None = None
-    pfnSetResourcePriority: Callable[[DXGI_DDI_ARG_SETRESOURCEPRIORITY], int] | None = None
-    pfnQueryResourceResidency: Callable[[DXGI_DDI_ARG_QUERYRESOURCERESIDENCY], int] | None = None
-    pfnRotateResourceIdentities: Callable[[DXGI_DDI_ARG_ROTATE_RESOURCE_IDENTITIES], int] | None = None
-    pfnBlt: Callable[[DXGI_DDI_ARG_BLT], int] | None = None
+    pfnPresent: Callable[[DXGI_DDI_ARG_PRESENT], Result] | None = None
+    pfnGetGammaCaps: Callable[[DXGI_DDI_ARG_GET_GAMMA_CONTROL_CAPS], Result] | None = None
+    pfnSetDisplayMode: Callable[[DXGI_DDI_ARG_SETDISPLAYMODE], Result] | None = None
+    pfnSetResourcePriority: Callable[[DXGI_DDI_ARG_SETRESOURCEPRIORITY], Result] | None = None
+    pfnQueryResourceResidency: Callable[[DXGI_DDI_ARG_QUERYRESOURCERESIDENCY], Result] | None = None
+    pfnRotateResourceIdentities: Callable[[DXGI_DDI_ARG_ROTATE_RESOURCE_IDENTITIES], Result] | None = None
+    pfnBlt: Callable[[DXGI_DDI_ARG_BLT], Result] | None = None
 
 
 @dataclass(slots=True)
 class DXGI1_1_DDI_BASE_FUNCTIONS(DXGI_DDI_BASE_FUNCTIONS):
     """Version 1.1 appends one entry."""
 
-    pfnResolveSharedResource: Callable[[DXGI_DDI_ARG_RESOLVESHAREDRESOURCE], int] | None = None
+    pfnResolveSharedResource: Callable[[DXGI_DDI_ARG_RESOLVESHAREDRESOURCE], Result] | None = None
 
 
 @dataclass(slots=True)
 class DXGI1_2_DDI_BASE_FUNCTIONS(DXGI1_1_DDI_BASE_FUNCTIONS):
     """Version 1.2 appends seven entries."""
 
-    pfnBlt1: Callable[[DXGI_DDI_ARG_BLT1], int] | None = None
-    pfnOfferResources: Callable[[DXGI_DDI_ARG_OFFERRESOURCES], int] | None = None
-    pfnReclaimResources: Callable[[DXGI_DDI_ARG_RECLAIMRESOURCES], int] | None = None
-    pfnGetMultiplaneOverlayCaps: Callable[[DXGI_DDI_ARG_GETMULTIPLANEOVERLAYCAPS], int] | None = None
-    pfnGetMultiplaneOverlayFilterRange: Callable[[object], int] | None = None
-    pfnCheckMultiplaneOverlaySupport: Callable[[DXGI_DDI_ARG_CHECKMULTIPLANEOVERLAYSUPPORT], int] | None = None
-    pfnPresentMultiplaneOverlay: Callable[[DXGI_DDI_ARG_PRESENTMULTIPLANEOVERLAY], int] | None = None
+    pfnBlt1: Callable[[DXGI_DDI_ARG_BLT1], Result] | None = None
+    pfnOfferResources: Callable[[DXGI_DDI_ARG_OFFERRESOURCES], Result] | None = None
+    pfnReclaimResources: Callable[[DXGI_DDI_ARG_RECLAIMRESOURCES], Result] | None = None
+    pfnGetMultiplaneOverlayCaps: Callable[[DXGI_DDI_ARG_GETMULTIPLANEOVERLAYCAPS], Result] | None = None
+    pfnGetMultiplaneOverlayFilterRange: Callable[[object], Result] | None = None
+    pfnCheckMultiplaneOverlaySupport: Callable[[DXGI_DDI_ARG_CHECKMULTIPLANEOVERLAYSUPPORT], Result] | None = None
+    pfnPresentMultiplaneOverlay: Callable[[DXGI_DDI_ARG_PRESENTMULTIPLANEOVERLAY], Result] | None = None
 
 
 @dataclass(slots=True)
 class DXGI1_3_DDI_BASE_FUNCTIONS(DXGI1_1_DDI_BASE_FUNCTIONS):
     """Version 1.3 gives slot 12 to the group caps, reserves slot 13 and appends three entries."""
 
-    pfnBlt1: Callable[[DXGI_DDI_ARG_BLT1], int] | None = None
-    pfnOfferResources: Callable[[DXGI_DDI_ARG_OFFERRESOURCES], int] | None = None
-    pfnReclaimResources: Callable[[DXGI_DDI_ARG_RECLAIMRESOURCES], int] | None = None
-    pfnGetMultiplaneOverlayCaps: Callable[[DXGI_DDI_ARG_GETMULTIPLANEOVERLAYCAPS], int] | None = None
-    pfnGetMultiplaneOverlayGroupCaps: Callable[[DXGI_DDI_ARG_GETMULTIPLANEOVERLAYGROUPCAPS], int] | None = None
-    pfnReserved1: Callable[[object], int] | None = None
-    pfnPresentMultiplaneOverlay: Callable[[DXGI_DDI_ARG_PRESENTMULTIPLANEOVERLAY], int] | None = None
-    pfnReserved2: Callable[[object], int] | None = None
-    pfnPresent1: Callable[[DXGI_DDI_ARG_PRESENT1], int] | None = None
-    pfnCheckPresentDurationSupport: Callable[[DXGI_DDI_ARG_CHECKPRESENTDURATIONSUPPORT], int] | None = None
+    pfnBlt1: Callable[[DXGI_DDI_ARG_BLT1], Result] | None = None
+    pfnOfferResources: Callable[[DXGI_DDI_ARG_OFFERRESOURCES], Result] | None = None
+    pfnReclaimResources: Callable[[DXGI_DDI_ARG_RECLAIMRESOURCES], Result] | None = None
+    pfnGetMultiplaneOverlayCaps: Callable[[DXGI_DDI_ARG_GETMULTIPLANEOVERLAYCAPS], Result] | None = None
+    pfnGetMultiplaneOverlayGroupCaps: Callable[[DXGI_DDI_ARG_GETMULTIPLANEOVERLAYGROUPCAPS], Result] | None = None
+    pfnReserved1: Callable[[object], Result] | None = None
+    pfnPresentMultiplaneOverlay: Callable[[DXGI_DDI_ARG_PRESENTMULTIPLANEOVERLAY], Result] | None = None
+    pfnReserved2: Callable[[object], Result] | None = None
+    pfnPresent1: Callable[[DXGI_DDI_ARG_PRESENT1], Result] | None = None
+    pfnCheckPresentDurationSupport: Callable[[DXGI_DDI_ARG_CHECKPRESENTDURATIONSUPPORT], Result] | None = None
 
 
 @dataclass(slots=True)
 class DXGI1_4_DDI_BASE_FUNCTIONS(DXGI1_3_DDI_BASE_FUNCTIONS):
     """Version 1.4 appends three entries."""
 
-    pfnTrimResidencySet: Callable[[DXGI_DDI_ARG_TRIMRESIDENCYSET], int] | None = None
-    pfnCheckMultiplaneOverlayColorSpaceSupport: Callable[[DXGI_DDI_ARG_CHECKMULTIPLANEOVERLAYCOLORSPACESUPPORT], int] | None = None
-    pfnPresentMultiplaneOverlay1: Callable[[DXGI_DDI_ARG_PRESENTMULTIPLANEOVERLAY], int] | None = None
+    pfnTrimResidencySet: Callable[[DXGI_DDI_ARG_TRIMRESIDENCYSET], Result] | None = None
+    pfnCheckMultiplaneOverlayColorSpaceSupport: Callable[[DXGI_DDI_ARG_CHECKMULTIPLANEOVERLAYCOLORSPACESUPPORT], Result] | None = (
+        None
+    )
+    pfnPresentMultiplaneOverlay1: Callable[[DXGI_DDI_ARG_PRESENTMULTIPLANEOVERLAY], Result] | None = None
 
 
 @dataclass(slots=True)
 class DXGI1_5_DDI_BASE_FUNCTIONS(DXGI1_1_DDI_BASE_FUNCTIONS):
     """Version 1.5 gives slot 9 to OfferResources1 and appends ReclaimResources1."""
 
-    pfnBlt1: Callable[[DXGI_DDI_ARG_BLT1], int] | None = None
-    pfnOfferResources1: Callable[[DXGI_DDI_ARG_OFFERRESOURCES1], int] | None = None
-    pfnReclaimResources: Callable[[DXGI_DDI_ARG_RECLAIMRESOURCES], int] | None = None
-    pfnGetMultiplaneOverlayCaps: Callable[[DXGI_DDI_ARG_GETMULTIPLANEOVERLAYCAPS], int] | None = None
-    pfnGetMultiplaneOverlayGroupCaps: Callable[[DXGI_DDI_ARG_GETMULTIPLANEOVERLAYGROUPCAPS], int] | None = None
-    pfnReserved1: Callable[[object], int] | None = None
-    pfnPresentMultiplaneOverlay: Callable[[DXGI_DDI_ARG_PRESENTMULTIPLANEOVERLAY], int] | None = None
-    pfnReserved2: Callable[[object], int] | None = None
-    pfnPresent1: Callable[[DXGI_DDI_ARG_PRESENT1], int] | None = None
-    pfnCheckPresentDurationSupport: Callable[[DXGI_DDI_ARG_CHECKPRESENTDURATIONSUPPORT], int] | None = None
-    pfnTrimResidencySet: Callable[[DXGI_DDI_ARG_TRIMRESIDENCYSET], int] | None = None
-    pfnCheckMultiplaneOverlayColorSpaceSupport: Callable[[DXGI_DDI_ARG_CHECKMULTIPLANEOVERLAYCOLORSPACESUPPORT], int] | None = None
-    pfnPresentMultiplaneOverlay1: Callable[[DXGI_DDI_ARG_PRESENTMULTIPLANEOVERLAY], int] | None = None
-    pfnReclaimResources1: Callable[[DXGI_DDI_ARG_RECLAIMRESOURCES1], int] | None = None
+    pfnBlt1: Callable[[DXGI_DDI_ARG_BLT1], Result] | None = None
+    pfnOfferResources1: Callable[[DXGI_DDI_ARG_OFFERRESOURCES1], Result] | None = None
+    pfnReclaimResources: Callable[[DXGI_DDI_ARG_RECLAIMRESOURCES], Result] | None = None
+    pfnGetMultiplaneOverlayCaps: Callable[[DXGI_DDI_ARG_GETMULTIPLANEOVERLAYCAPS], Result] | None = None
+    pfnGetMultiplaneOverlayGroupCaps: Callable[[DXGI_DDI_ARG_GETMULTIPLANEOVERLAYGROUPCAPS], Result] | None = None
+    pfnReserved1: Callable[[object], Result] | None = None
+    pfnPresentMultiplaneOverlay: Callable[[DXGI_DDI_ARG_PRESENTMULTIPLANEOVERLAY], Result] | None = None
+    pfnReserved2: Callable[[object], Result] | None = None
+    pfnPresent1: Callable[[DXGI_DDI_ARG_PRESENT1], Result] | None = None
+    pfnCheckPresentDurationSupport: Callable[[DXGI_DDI_ARG_CHECKPRESENTDURATIONSUPPORT], Result] | None = None
+    pfnTrimResidencySet: Callable[[DXGI_DDI_ARG_TRIMRESIDENCYSET], Result] | None = None
+    pfnCheckMultiplaneOverlayColorSpaceSupport: Callable[[DXGI_DDI_ARG_CHECKMULTIPLANEOVERLAYCOLORSPACESUPPORT], Result] | None = (
+        None
+    )
+    pfnPresentMultiplaneOverlay1: Callable[[DXGI_DDI_ARG_PRESENTMULTIPLANEOVERLAY], Result] | None = None
+    pfnReclaimResources1: Callable[[DXGI_DDI_ARG_RECLAIMRESOURCES1], Result] | None = None
 
 
 @dataclass(slots=True)
 class DXGI1_6_1_DDI_BASE_FUNCTIONS(DXGI1_1_DDI_BASE_FUNCTIONS):
     """Version 1.6_1 changes the arguments of slots 16 and 20."""
 
-    pfnBlt1: Callable[[DXGI_DDI_ARG_BLT1], int] | None = None
-    pfnOfferResources1: Callable[[DXGI_DDI_ARG_OFFERRESOURCES1], int] | None = None
-    pfnReclaimResources: Callable[[DXGI_DDI_ARG_RECLAIMRESOURCES], int] | None = None
-    pfnGetMultiplaneOverlayCaps: Callable[[DXGI_DDI_ARG_GETMULTIPLANEOVERLAYCAPS], int] | None = None
-    pfnGetMultiplaneOverlayGroupCaps: Callable[[DXGI_DDI_ARG_GETMULTIPLANEOVERLAYGROUPCAPS], int] | None = None
-    pfnReserved1: Callable[[object], int] | None = None
-    pfnPresentMultiplaneOverlay: Callable[[DXGI_DDI_ARG_PRESENTMULTIPLANEOVERLAY], int] | None = None
-    pfnReserved2: Callable[[object], int] | None = None
-    pfnPresent1: Callable[[DXGI1_6_1_DDI_ARG_PRESENT], int] | None = None
-    pfnCheckPresentDurationSupport: Callable[[DXGI_DDI_ARG_CHECKPRESENTDURATIONSUPPORT], int] | None = None
-    pfnTrimResidencySet: Callable[[DXGI_DDI_ARG_TRIMRESIDENCYSET], int] | None = None
-    pfnCheckMultiplaneOverlayColorSpaceSupport: Callable[[DXGI_DDI_ARG_CHECKMULTIPLANEOVERLAYCOLORSPACESUPPORT], int] | None = None
-    pfnPresentMultiplaneOverlay1: Callable[[DXGI_DDI_ARG_PRESENTMULTIPLANEOVERLAY], int] | None = None
-    pfnReclaimResources1: Callable[[DXGI_DDI_ARG_RECLAIMRESOURCES1], int] | None = None
+    pfnBlt1: Callable[[DXGI_DDI_ARG_BLT1], Result] | None = None
+    pfnOfferResources1: Callable[[DXGI_DDI_ARG_OFFERRESOURCES1], Result] | None = None
+    pfnReclaimResources: Callable[[DXGI_DDI_ARG_RECLAIMRESOURCES], Result] | None = None
+    pfnGetMultiplaneOverlayCaps: Callable[[DXGI_DDI_ARG_GETMULTIPLANEOVERLAYCAPS], Result] | None = None
+    pfnGetMultiplaneOverlayGroupCaps: Callable[[DXGI_DDI_ARG_GETMULTIPLANEOVERLAYGROUPCAPS], Result] | None = None
+    pfnReserved1: Callable[[object], Result] | None = None
+    pfnPresentMultiplaneOverlay: Callable[[DXGI_DDI_ARG_PRESENTMULTIPLANEOVERLAY], Result] | None = None
+    pfnReserved2: Callable[[object], Result] | None = None
+    pfnPresent1: Callable[[DXGI1_6_1_DDI_ARG_PRESENT], Result] | None = None
+    pfnCheckPresentDurationSupport: Callable[[DXGI_DDI_ARG_CHECKPRESENTDURATIONSUPPORT], Result] | None = None
+    pfnTrimResidencySet: Callable[[DXGI_DDI_ARG_TRIMRESIDENCYSET], Result] | None = None
+    pfnCheckMultiplaneOverlayColorSpaceSupport: Callable[[DXGI_DDI_ARG_CHECKMULTIPLANEOVERLAYCOLORSPACESUPPORT], Result] | None = (
+        None
+    )
+    pfnPresentMultiplaneOverlay1: Callable[[DXGI_DDI_ARG_PRESENTMULTIPLANEOVERLAY], Result] | None = None
+    pfnReclaimResources1: Callable[[DXGI_DDI_ARG_RECLAIMRESOURCES1], Result] | None = None
 
 
 @dataclass(slots=True)
