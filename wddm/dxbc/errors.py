@@ -11,12 +11,14 @@ class DxbcError(ValueError):
     """A container, a token stream or a program breaks the format.
 
     ``offset`` is the byte at which the fault was seen, counted from the start of what was being read (the container,
-    or the token payload), or None for programs that were not read from bytes.
+    or the token payload), or None for programs that were not read from bytes.  ``where`` is the declaration or
+    instruction at fault when an existing program is checked or written.
     """
 
-    def __init__(self, message: str, offset: int | None = None) -> None:
+    def __init__(self, message: str, offset: int | None = None, where: object = None) -> None:
         self.message = message
         self.offset = offset
+        self.where = where
         super().__init__(message if offset is None else f"byte {offset} (dword {offset // 4}): {message}")
 
 

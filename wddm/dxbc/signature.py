@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from .errors import DxbcError
-from .opcodes import MinPrecision, SystemValue
+from .opcodes import MinPrecision, ProgramType, SystemValue, TessDomain
 
 __all__ = [
     "MAX_ELEMENTS",
@@ -22,6 +22,7 @@ __all__ = [
     "Signature",
     "SignatureElement",
     "container_system_value",
+    "semantic_system_value",
 ]
 
 NO_REGISTER = 0xFFFFFFFF
@@ -127,6 +128,55 @@ class SignatureElement:
             first, count = _TESSFACTORS[self.system_value]
             return SystemValue(first + min(self.semantic_index, count - 1))
         return SystemValue(self.system_value if self.system_value < 64 else 0)
+
+
+# Semantic → stages and directions where it is a system value: "v" vertex shader, "g" geometry, "h" hull, "d" domain,
+# "p" pixel, each with i(nput) or o(utput).  Elsewhere it is an ordinary semantic.
+_SEMANTICS = {
+    "SV_POSITION": (D3DName.POSITION, "vo hi ho di do gi go pi"),
+    "SV_CLIPDISTANCE": (D3DName.CLIP_DISTANCE, "vo hi ho di do gi go pi"),
+    "SV_CULLDISTANCE": (D3DName.CULL_DISTANCE, "vo hi ho di do gi go pi"),
+    "SV_RENDERTARGETARRAYINDEX": (D3DName.RENDER_TARGET_ARRAY_INDEX, "vo do go pi"),
+    "SV_VIEWPORTARRAYINDEX": (D3DName.VIEWPORT_ARRAY_INDEX, "vo do go pi"),
+    "SV_VERTEXID": (D3DName.VERTEX_ID, "vi"),
+    "SV_INSTANCEID": (D3DName.INSTANCE_ID, "vi"),
+    "SV_PRIMITIVEID": (D3DName.PRIMITIVE_ID, "hi di gi go pi"),
+    "SV_ISFRONTFACE": (D3DName.IS_FRONT_FACE, "go pi"),
+    "SV_SAMPLEINDEX": (D3DName.SAMPLE_INDEX, "pi"),
+}
+
+
+def semantic_system_value(
+    name: str,
+    index: int,
+    type: ProgramType,
+    *,
+    output: bool,
+    patch_constant: bool = False,
+    domain: TessDomain = TessDomain.UNDEFINED,
+) -> D3DName:
+    """The system value that containers store for a semantic; UNDEFINED where it means nothing to the hardware.
+
+    Tessellation factors are system values in patch-constant signatures only, and need the domain.
+    """
+    name = name.upper()
+    if patch_constant:
+        if name == "SV_TESSFACTOR":
+            if domain is TessDomain.ISOLINE:
+                # [U] the factor with index 0 is the density, the one with index 1 the detail.
+                return D3DName.FINAL_LINE_DETAIL_TESSFACTOR if index else D3DName.FINAL_LINE_DENSITY_TESSFACTOR
+            return {
+                TessDomain.TRI: D3DName.FINAL_TRI_EDGE_TESSFACTOR,
+                TessDomain.QUAD: D3DName.FINAL_QUAD_EDGE_TESSFACTOR,
+            }.get(domain, D3DName.UNDEFINED)
+        if name == "SV_INSIDETESSFACTOR":
+            return {
+                TessDomain.TRI: D3DName.FINAL_TRI_INSIDE_TESSFACTOR,
+                TessDomain.QUAD: D3DName.FINAL_QUAD_INSIDE_TESSFACTOR,
+            }.get(domain, D3DName.UNDEFINED)
+        return D3DName.UNDEFINED
+    value, places = _SEMANTICS.get(name, (D3DName.UNDEFINED, ""))
+    return value if type.prefix[0] + ("o" if output else "i") in places else D3DName.UNDEFINED
 
 
 def container_system_value(value: SystemValue) -> D3DName:

@@ -272,13 +272,13 @@ def encode(program: Program) -> bytes:
             try:
                 _write_one_declaration(declaration, words, sm51)
             except DxbcError as error:
-                raise DxbcError(f"declaration {number}: {error.message}") from None
+                raise DxbcError(f"declaration {number}: {error.message}", where=declaration) from None
         for number, instruction in enumerate(instructions):
             try:
                 _write_instruction(instruction, words)
             except DxbcError as error:
                 mnemonic = OPCODES[instruction.opcode].mnemonic
-                raise DxbcError(f"instruction {number} ({mnemonic}): {error.message}") from None
+                raise DxbcError(f"instruction {number} ({mnemonic}): {error.message}", where=instruction) from None
     words[1] = len(words)
     return struct.pack(f"<{len(words)}I", *words)
 
