@@ -3,8 +3,8 @@
 Presents, blits, rotation of back buffers, gamma capabilities, residency, offer and reclaim, overlay planes; the function tables
 of every version in slot order and the callbacks. Models the ``dxgiddi`` reference and "Supporting the DXGI DDI". Declarations only.
 
-Every entry takes one argument structure and returns an HRESULT number (or an awaitable of it); ``hDevice`` and resource handles are the driver's own,
-never kernel or runtime handles. Callbacks take (hRTDevice, argument) instead.
+Every entry takes one argument structure and returns an HRESULT number, or an awaitable of it; ``hDevice`` and resource handles are
+the driver's own, never kernel or runtime handles. Callbacks take (hRTDevice, argument) instead.
 """
 
 from collections.abc import Callable, Sequence
