@@ -26,7 +26,18 @@ from .opcodes import (
     UavFlags,
     ValueType,
 )
-from .program import XYZW, Declaration, Index, Instruction, Operand, Program, ReturnTypes, mask_text, swizzle_text
+from .program import (
+    XYZW,
+    Declaration,
+    Index,
+    Instruction,
+    Operand,
+    Program,
+    ReturnTypes,
+    float_bits,
+    mask_text,
+    swizzle_text,
+)
 from .signature_text import format_signature
 from .text_names import (
     BARE_COMPONENTS,
@@ -53,7 +64,6 @@ from .text_names import (
 __all__ = ["disassemble", "format_declaration", "format_float", "format_instruction", "format_operand", "format_program"]
 
 _VERTEX_FIRST = (RegisterType.INPUT, RegisterType.INPUT_CONTROL_POINT, RegisterType.OUTPUT_CONTROL_POINT)
-_IDENTITY = (Selection.SWIZZLE, XYZW)
 _OPENING = (Opcode.IF, Opcode.LOOP, Opcode.SWITCH)
 _CLOSING = (Opcode.ENDIF, Opcode.ENDLOOP, Opcode.ENDSWITCH)
 
@@ -110,7 +120,7 @@ def format_float(bits: int) -> str:
     value = struct.unpack("<f", struct.pack("<I", bits))[0]
     for digits in range(1, 10):
         text = f"{value:.{digits}g}"
-        if struct.unpack("<I", struct.pack("<f", float(text)))[0] == bits:
+        if float_bits(float(text)) == bits:
             break
     return text if "." in text or "e" in text else text + ".0"
 
@@ -329,7 +339,7 @@ _NAMED: dict[Opcode, Callable[[Declaration], str]] = {
     Opcode.DCL_TESSELLATOR_PARTITIONING: lambda d: TESS_PARTITIONINGS[d.tess_partitioning],
     Opcode.DCL_TESSELLATOR_OUTPUT_PRIMITIVE: lambda d: TESS_OUTPUTS[d.tess_output],
     Opcode.DCL_HS_MAX_TESSFACTOR: lambda d: (
-        f"l({format_float(struct.unpack('<I', struct.pack('<f', d.max_tess_factor))[0])})"
+        f"l({format_float(float_bits(d.max_tess_factor))})"
     ),
     Opcode.DCL_FUNCTION_BODY: lambda d: f"fb{d.register}",
     Opcode.DCL_FUNCTION_TABLE: lambda d: f"ft{d.register} = {_function_list('fb', d.members)}",
@@ -340,8 +350,9 @@ def _operand(d: Declaration, program: Program) -> str:
     assert d.operand is not None
     operand = d.operand
     # A constant buffer is declared with all components, everything else with a mask or without components.
-    if d.opcode is Opcode.DCL_CONSTANTBUFFER and operand.components == 4:
-        suffix = "" if (operand.selection, operand.selector) == _IDENTITY else _raw_suffix(operand)
+    if d.opcode is Opcode.DCL_CONSTANTBUFFER:
+        usual = (operand.components, operand.selection, operand.selector) == (4, Selection.SWIZZLE, XYZW)
+        suffix = "" if usual else _raw_suffix(operand)
     else:
         suffix = _suffix(operand, masked=True)
     indices = operand.indices

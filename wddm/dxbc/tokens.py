@@ -40,6 +40,8 @@ _DIMENSIONS = tuple(Dimension)
 _PHASES = (Opcode.HS_CONTROL_POINT_PHASE, Opcode.HS_FORK_PHASE, Opcode.HS_JOIN_PHASE)
 _LONG = (Opcode.DCL_INTERFACE, Opcode.DCL_FUNCTION_TABLE, Opcode.FCALL)
 """Opcodes whose length may exceed 127: a length field of 0, the length in the next dword."""
+_EXTENDED = (OpcodeGroup.TEXTURE, OpcodeGroup.MEMORY, OpcodeGroup.ATOMIC)
+"""Instructions that name resources: texel offsets and resource types go with them."""
 
 
 def _control_bits(info: OpcodeInfo) -> int:
@@ -173,6 +175,8 @@ def _read_instruction(info: OpcodeInfo, words: tuple[int, ...], start: int, pos:
             raise DxbcError(f"{info.mnemonic} token 0x{token:08x} has reserved bits set", 4 * start)
         _read_controls(instruction, info, token, start)
     if token >> 31:
+        if info.group not in _EXTENDED:
+            raise DxbcError(f"{info.mnemonic} cannot have extended opcode tokens", 4 * start)
         pos = _read_extended(instruction, words, pos, end)
     if opcode is Opcode.FCALL:
         if pos >= end:
@@ -329,6 +333,8 @@ def _write_instruction(instruction: Instruction, words: list[int]) -> None:
     bits = _controls(instruction, info)
     extended = _extended_tokens(instruction)
     if extended:
+        if info.group not in _EXTENDED:
+            raise DxbcError("takes neither texel offsets nor resource types")
         bits |= 1 << 31
         words += [token | 1 << 31 for token in extended[:-1]]
         words.append(extended[-1])

@@ -1,0 +1,1 @@
+"""Containers, tokens and assembly text."""
