@@ -180,6 +180,8 @@ class Channel:
                     nursery.cancel_scope.cancel()
         finally:
             self._close("the peer is gone")
+            with trio.CancelScope(shield=True):
+                await self.transport.aclose()
 
     async def _run_writer(self) -> None:
         try:

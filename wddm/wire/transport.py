@@ -52,6 +52,10 @@ class Transport(ABC):
     def close(self) -> None:
         """Close both directions, now."""
 
+    async def aclose(self) -> None:
+        """The same, for transports that must wait to be closed."""
+        self.close()
+
 
 class SocketTransport(Transport):
     """A connected stream socket; unix ones pass descriptors."""
@@ -127,6 +131,7 @@ class StreamTransport(Transport):
     def __init__(self, stream: trio.abc.Stream) -> None:
         self._stream = stream
         self._closed = False
+        self._receiving: trio.CancelScope | None = None
 
     def send_nowait(self, data: bytes, descriptors: Sequence[int] = ()) -> tuple[bytes, Sequence[int]]:
         if descriptors:
@@ -144,16 +149,25 @@ class StreamTransport(Transport):
             raise TransportClosed(str(error)) from None
 
     async def receive(self) -> tuple[bytes, list[int]]:
-        try:
-            return bytes(await self._stream.receive_some(RECEIVE_SIZE)), []
-        except (trio.BrokenResourceError, trio.ClosedResourceError):
-            return b"", []
+        data = b""
+        with trio.CancelScope() as self._receiving:
+            if not self._closed:
+                try:
+                    data = bytes(await self._stream.receive_some(RECEIVE_SIZE))
+                except (trio.BrokenResourceError, trio.ClosedResourceError):
+                    data = b""
+        self._receiving = None
+        return data, []
 
     def close(self) -> None:
+        # A stream can only be closed by awaiting: the receiver stops, and its owner awaits aclose.
         self._closed = True
-        close = getattr(self._stream, "close", None)
-        if close is not None:
-            close()
+        if self._receiving is not None:
+            self._receiving.cancel()
+
+    async def aclose(self) -> None:
+        self.close()
+        await trio.aclose_forcefully(self._stream)
 
 
 class MemoryTransport(Transport):
