@@ -13,6 +13,9 @@ from dataclasses import dataclass, field, fields
 from enum import IntEnum, IntFlag
 from typing import Any, Protocol, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+
 from wddm.ddi.d3dkmddi import (
     DXGK_INTERRUPT_TYPE,
     DXGK_VIDPN_INTERFACE,
@@ -125,6 +128,20 @@ class MappedMemory(Protocol):
 
     def write32(self, offset: int, value: int) -> None:
         """WRITE_REGISTER_ULONG; posted."""
+        ...
+
+
+class ContiguousMemory(Protocol):
+    """What DxgkCbAllocateContiguousMemory gives: page-locked system memory that the device reaches by bus address."""
+
+    @property
+    def array(self) -> npt.NDArray[np.uint8]:
+        """The bytes, as the processor sees them."""
+        ...
+
+    @property
+    def PhysicalAddress(self) -> PHYSICAL_ADDRESS:
+        """Bus address of the first byte."""
         ...
 
 
@@ -294,6 +311,8 @@ class DXGKRNL_INTERFACE:
     DxgkCbSetPowerComponentLatency: Callable[..., int] | None = None
     DxgkCbSetPowerComponentResidency: Callable[..., int] | None = None
     DxgkCbCompleteFStateTransition: Callable[..., int] | None = None
+    DxgkCbAllocateContiguousMemory: Callable[[HANDLE, int], tuple[int, ContiguousMemory | None]] | None = None
+    DxgkCbFreeContiguousMemory: Callable[[HANDLE, ContiguousMemory], int] | None = None
 
 
 # --- the miniport's entries -----------------------------------------------------------------------------------------

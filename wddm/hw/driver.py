@@ -14,7 +14,6 @@ from enum import IntEnum, IntFlag
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 PRIVATE_MAGIC: Final = 0x44504756  #: "VGPD"
 #: Version of this header. Both halves of the driver pair must be built from the same one.
@@ -138,7 +137,7 @@ def private_record(dtype: np.dtype[Any], **fields: int) -> bytearray:
     return bytearray(record.tobytes())
 
 
-def read_private(dtype: np.dtype[Any], data: bytes | bytearray | memoryview | npt.NDArray[np.uint8] | None) -> np.void:
+def read_private(dtype: np.dtype[Any], data: bytes | bytearray | memoryview | None) -> np.void:
     """The record in ``data``. Raises ValueError, naming the fault, for a wrong size, magic or version."""
     size = 0 if data is None else memoryview(data).nbytes
     if data is None or size != dtype.itemsize:

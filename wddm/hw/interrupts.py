@@ -1,13 +1,17 @@
 """Interrupts and faults: what the device tells its driver, and how.
 
-An interrupt is a message (like MSI): it carries the cause and the values of the status registers that belong to it, latched
-when it was raised. The driver's interrupt routine reads those, not the live registers.
+An interrupt is a message (like MSI) that carries the values of the status registers that belong to it, latched when it was
+raised: INTERRUPT_STATUS and INTERRUPT_SOURCE, and those of the node or head. Whoever carries it need not know what they mean. The
+driver's interrupt routine reads the latched values, not the live registers. :func:`latch` and :func:`unlatch` translate.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
+
+from .registers import HeadRegister, NodeRegister, Register, head_register, node_register
 
 
 class Interrupt(IntFlag):
@@ -49,3 +53,61 @@ class InterruptMessage:
     surface: int = 0  #: VSYNC: address being scanned out
     vblank_count: int = 0
     time_ns: int = 0  #: the device's clock when it was raised
+
+
+def _pair(low: int, high: int, value: int) -> dict[int, int]:
+    return {low: value & 0xFFFF_FFFF, high: value >> 32}
+
+
+def latch(message: InterruptMessage) -> dict[int, int]:
+    """Register offset to value: what an interrupt carries."""
+    cause, node, head = Interrupt(message.cause), message.node, message.head
+    display = cause is Interrupt.VSYNC
+    found = {int(Register.INTERRUPT_STATUS): int(cause), int(Register.INTERRUPT_SOURCE): head if display else node}
+    if display:
+        found |= _pair(
+            head_register(head, HeadRegister.CURRENT_LO), head_register(head, HeadRegister.CURRENT_HI), message.surface
+        )
+        found[head_register(head, HeadRegister.VBLANK_COUNT)] = message.vblank_count & 0xFFFF_FFFF
+        return found
+    if cause is Interrupt.FAULT:
+        found[node_register(node, NodeRegister.FAULT_FENCE)] = message.fence
+        found[node_register(node, NodeRegister.FAULT_CODE)] = message.fault
+        found[node_register(node, NodeRegister.FAULT_PACKET)] = message.fault_packet
+        found |= _pair(
+            node_register(node, NodeRegister.FAULT_ADDRESS_LO),
+            node_register(node, NodeRegister.FAULT_ADDRESS_HI),
+            message.fault_address,
+        )
+        return found
+    found[node_register(node, NodeRegister.FENCE_COMPLETED)] = message.fence
+    if cause is Interrupt.PREEMPTED:
+        found[node_register(node, NodeRegister.PREEMPT_FENCE)] = message.preempt_fence
+    return found
+
+
+def unlatch(read: Callable[[int], int]) -> InterruptMessage:
+    """The message in latched registers; ``read`` gives the value at an offset. Raises ValueError for no or several causes."""
+    cause = Interrupt(read(Register.INTERRUPT_STATUS))
+    source = read(Register.INTERRUPT_SOURCE)
+    if int(cause).bit_count() != 1:
+        raise ValueError(f"interrupt status {int(cause):#x}")
+    if cause is Interrupt.VSYNC:
+        low, high = (read(head_register(source, r)) for r in (HeadRegister.CURRENT_LO, HeadRegister.CURRENT_HI))
+        count = read(head_register(source, HeadRegister.VBLANK_COUNT))
+        return InterruptMessage(cause, head=source, surface=low | high << 32, vblank_count=count)
+
+    def node(register: NodeRegister) -> int:
+        return read(node_register(source, register))
+
+    if cause is Interrupt.FAULT:
+        return InterruptMessage(
+            cause,
+            node=source,
+            fence=node(NodeRegister.FAULT_FENCE),
+            fault=node(NodeRegister.FAULT_CODE),
+            fault_packet=node(NodeRegister.FAULT_PACKET),
+            fault_address=node(NodeRegister.FAULT_ADDRESS_LO) | node(NodeRegister.FAULT_ADDRESS_HI) << 32,
+        )
+    preempt = node(NodeRegister.PREEMPT_FENCE) if cause is Interrupt.PREEMPTED else 0
+    return InterruptMessage(cause, node=source, fence=node(NodeRegister.FENCE_COMPLETED), preempt_fence=preempt)

@@ -53,6 +53,8 @@ class Register(IntEnum):
     INTERRUPT_ENABLE = 0x40  #: mask of :class:`~wddm.hw.interrupts.Interrupt`
     RESET = 0x44  #: write :data:`RESET_KEY`: stop everything, empty rings, drop bindings; memory content is lost
     STOP_WORD = 0x48  #: ro, nonzero while the device stops running shaders
+    INTERRUPT_STATUS = 0x4C  #: ro, cause of the interrupt being serviced (one bit of Interrupt)
+    INTERRUPT_SOURCE = 0x50  #: ro, node or head that raised it
 
 
 RESET_KEY: Final = 0xDEAD_0001

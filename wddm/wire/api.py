@@ -482,10 +482,12 @@ class WaitFence(Struct):
 
 
 class SwapChainCreated(Struct):
-    """The chain and the ids of the buffers an app may see."""
+    """The chain, the ids of the buffers an app may see, and their size in pixels."""
 
     id: U32
     buffers: list[U32]
+    width: U32
+    height: U32
 
 
 @API.request(reply=SwapChainCreated)

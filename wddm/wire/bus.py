@@ -120,18 +120,11 @@ class ReadFrame(Struct):
 
 @BUS.notification(from_server=True)
 class InterruptRaised(Struct):
-    """An interrupt; fields as :class:`wddm.hw.interrupts.InterruptMessage`."""
+    """An interrupt: offsets and values of the status registers latched with it (``wddm.hw.interrupts.latch``). The host keeps
+    them in its picture of the register file, where the driver's interrupt routine reads them. ``time_ns``: the device's clock."""
 
-    cause: U32
-    node: U32 = 0
-    head: U32 = 0
-    fence: U32 = 0
-    preempt_fence: U32 = 0
-    fault: U32 = 0
-    fault_packet: U32 = 0
-    fault_address: U64 = 0
-    surface: U64 = 0
-    vblank_count: U32 = 0
+    offsets: Annotated[list[U32], MaxLen(64)]
+    values: Annotated[list[U32], MaxLen(64)]
     time_ns: I64 = 0
 
 
