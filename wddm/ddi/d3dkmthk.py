@@ -1,7 +1,8 @@
 """d3dkmthk.h: the D3DKMT thunks between a user-mode runtime and the graphics kernel.
 
 Enumerations, flags and argument structures that the runtime's side of the thunk boundary mirrors: adapters, devices, contexts,
-allocations, present, device state, priorities, fences, VidPN source ownership. Models the ``d3dkmthk`` reference. Declarations only.
+allocations, present, device state, priorities, fences, VidPN source ownership. Models the ``d3dkmthk`` reference. Declarations
+only.
 
 Every thunk takes one structure and returns an NTSTATUS. What travels between processes is declared in ``wddm.wire``; these are the
 names and numbers it uses.
