@@ -303,11 +303,7 @@ def _count(d: Declaration, cursor: Cursor, sm51: bool) -> None:
 
 
 def _indexable_temp(d: Declaration, cursor: Cursor, sm51: bool) -> None:
-    start = cursor.pos
-    word = cursor.word("x register")
-    if word[0] not in "xX" or not word[1:].isdecimal() or len(word) > 10:
-        raise Fault("expected an x register", start, len(word))
-    d.register = int(word[1:])
+    d.register = _numbered(cursor, "x")
     cursor.take("[", "and the number of elements")
     d.count = cursor.unsigned("number of elements")
     cursor.take("]")

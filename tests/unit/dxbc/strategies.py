@@ -201,7 +201,7 @@ def declarations(draw: st.DrawFn, sm51: bool, opcode: Opcode | None = None) -> D
     if opcode.name.endswith("STRUCTURED"):
         d.stride = draw(dwords)
     if opcode is Opcode.DCL_INDEXABLETEMP:
-        d.register, d.components = draw(st.integers(0, 99999)), draw(dwords)
+        d.register, d.components = draw(dwords), draw(dwords)
     if opcode is Opcode.DCL_THREAD_GROUP:
         d.thread_group = draw(st.tuples(dwords, dwords, dwords))
     if opcode is Opcode.DCL_HS_MAX_TESSFACTOR:
