@@ -192,9 +192,7 @@ class Display:
                 self._set_control(head, HeadControl(0))
         return OK
 
-    def _program(
-        self, head: int, mode: D3DKMDT_VIDPN_SOURCE_MODE, target: D3DKMDT_VIDPN_TARGET_MODE | None
-    ) -> None:
+    def _program(self, head: int, mode: D3DKMDT_VIDPN_SOURCE_MODE, target: D3DKMDT_VIDPN_TARGET_MODE | None) -> None:
         size, format = mode.Format.PrimSurfSize, SCANOUT_BY_DDI_FORMAT[mode.Format.PixelFormat]
         self._write(head, HeadRegister.WIDTH, size.cx)
         self._write(head, HeadRegister.HEIGHT, size.cy)
@@ -229,6 +227,13 @@ class Display:
         control = self._control[head] & ~HeadControl.VISIBLE
         self._set_control(head, control | (HeadControl.VISIBLE if arguments.Visible else HeadControl(0)))
         return OK
+
+    def enable_vsync(self, enable: bool) -> None:
+        """Raise vertical sync interrupts, or stop."""
+        for head, control in enumerate(self._control):
+            if control & HeadControl.ENABLE:
+                quiet = control & ~HeadControl.VSYNC_INTERRUPT
+                self._set_control(head, quiet | (HeadControl.VSYNC_INTERRUPT if enable else HeadControl(0)))
 
     def update_path(self, arguments: DXGKARG_UPDATEACTIVEVIDPNPRESENTPATH) -> NTSTATUS:
         """DxgkDdiUpdateActiveVidPnPresentPath: gamma; rotation and scaling other than identity are not supported."""

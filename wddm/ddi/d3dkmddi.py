@@ -1514,6 +1514,37 @@ class DXGKARG_SUBMITCOMMANDTOHWQUEUE:
     HwQueueProgressFenceCpuVa: npt.NDArray[np.uint64] | None = None
 
 
+class DXGK_MONITORED_FENCE_KERNEL_SUBMISSION_TYPE(IntEnum):
+    """Which DMA buffer signals a monitored fence."""
+
+    BUILD_PAGING_BUFFER = 0
+    RENDERGDI = 1
+    PRESENTBLT = 2
+
+
+@dataclass(slots=True)
+class DXGKARG_SIGNALMONITOREDFENCE:
+    """Let a DMA buffer write a monitored fence (64 bits) when it is done. INSUFFICIENT_DMA_BUFFER: it can take no more signals.
+
+    DEVIATES: also asked for buffers of DxgkDdiRender, whose hardware cannot write fences from user mode; pointers do not advance
+    (``…Used``, out).
+    """
+
+    MonitoredFenceGpuVa: D3DGPU_VIRTUAL_ADDRESS
+    MonitoredFenceValue: int
+    pDmaBuffer: ByteArray | None = None
+    DmaSize: int = 0
+    pDmaBufferPrivateData: ByteArray | None = None
+    DmaBufferPrivateDataSize: int = 0
+    KernelSubmissionType: DXGK_MONITORED_FENCE_KERNEL_SUBMISSION_TYPE = (
+        DXGK_MONITORED_FENCE_KERNEL_SUBMISSION_TYPE.BUILD_PAGING_BUFFER
+    )
+    MonitoredFenceCpuVa: npt.NDArray[np.uint64] | None = None
+    hHwQueue: HANDLE = 0
+    DmaBufferUsed: int = 0
+    DmaBufferPrivateDataUsed: int = 0
+
+
 @dataclass(slots=True)
 class DXGKARG_CANCELCOMMAND:
     """A packet that will never reach the hardware: release what belongs to it."""
