@@ -24,11 +24,13 @@ from wddm.wire.address import Address
 from wddm.wire.transport import Listener
 
 if TYPE_CHECKING:
-    from wddm.client import Gpu
+    from wddm.client.gpu import Gpu
 
 #: Seconds that a process may take to serve, and to end when asked to.
 START_TIMEOUT: Final = 60.0
 STOP_TIMEOUT: Final = 5.0
+#: What executes draws when nobody says.
+DEFAULT_ENGINE: Final = "reference"
 
 
 class StackError(Exception):
@@ -43,7 +45,7 @@ class StackOptions:
     aperture: int = 1 << 30
     size: tuple[int, int] = (1280, 720)
     refresh: float = 60.0
-    engine: str = "reference"
+    engine: str = DEFAULT_ENGINE
     threads: int | None = None
     tcp: Address | None = None  #: runtime serves here too
     run_dir: Path | None = None  #: default: a fresh private directory that is removed at the end
@@ -239,7 +241,7 @@ async def launch(*, progress: Callable[[str], None] | None = None, **settings: A
 
     ``settings`` are fields of :class:`StackOptions` (``vram``, ``size``, ``refresh``, ``engine``, …). Raises StackError.
     """
-    from wddm.client import connect
+    from wddm.client.gpu import connect
 
     if progress is not None:
         progress("starting virtual GPU, kernel and runtime")
