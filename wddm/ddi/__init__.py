@@ -5,6 +5,7 @@ module                  what it declares (documentation page)
 ======================  =======================================================================================
 ``status``              NTSTATUS, HRESULT and bug-check codes (ntstatus.h, winerror.h, d3d9.h; status codes)
 ``d3dukmdt``            what user mode and kernel mode share: lists, allocations, fences, residency, ids
+``d3dkmdt``             kernel-mode data types: video present networks, modes, gamma, preemption
 ``d3dkmddi``            the display miniport's render half: DXGKARG_*, caps, paging, segments, interrupts
 ``d3dumddi``            kernel services for a user-mode driver: D3DDDICB_*, D3DDDI_DEVICECALLBACKS
 ``d3d10umddi``          the Direct3D 10/11 user-mode DDI: adapter, device tables, resources, views, states

@@ -649,7 +649,7 @@ def fvf_size(fvf: int) -> int:
 
 
 class D3DRENDERSTATETYPE(IntEnum):
-    """Render states of DirectX 3 to 9. An alias is the DirectX 9 name of a number that had another meaning before."""
+    """Render states of DirectX 3 to 9. POSITIONORDER and NORMALORDER are the DirectX 8 names of two numbers."""
 
     TEXTUREHANDLE = 1
     ANTIALIAS = 2
@@ -938,8 +938,8 @@ D3DRENDERSTATE_DEFAULTS: Final[Mapping[D3DRENDERSTATETYPE, int | float]] = Mappi
     D3DRENDERSTATETYPE.DESTBLENDALPHA: 1,
     D3DRENDERSTATETYPE.BLENDOPALPHA: 1,
 })  # fmt: skip
-"""Defaults of DirectX 9; a float is stored as its IEEE bits. ZENABLE is TRUE when a depth buffer was made with the device,
-POINTSIZE 64 when the driver reports no value of its own."""
+"""Defaults of DirectX 9 and, for states that ended before it, of their time; a float stands for its IEEE bits. ZENABLE is TRUE
+when a depth buffer was made with the device, POINTSIZE 64 when the driver reports no value of its own."""
 
 _RS: Final = D3DRENDERSTATETYPE
 PIXEL_RENDERSTATES: Final = frozenset({
