@@ -21,11 +21,11 @@ from typing import Any, ClassVar, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wddm.ddi.d3dukmdt import D3DDDI_OPENALLOCATIONINFO, D3DKMT_HANDLE, RECT, Layout, PrivateData, Result, Void
-from wddm.ddi.d3dumddi import D3DDDI_ADAPTERCALLBACKS, D3DDDI_DEVICECALLBACKS
-from wddm.ddi.dxgiddi import DXGI_DDI_BASE_ARGS, DXGI_DDI_PRIMARY_DESC
-from wddm.ddi.dxgiformat import DXGI_FORMAT
-from wddm.ddi.status import HRESULT
+from .d3dukmdt import D3DDDI_OPENALLOCATIONINFO, D3DKMT_HANDLE, RECT, Layout, PrivateData, Result, Void
+from .d3dumddi import D3DDDI_ADAPTERCALLBACKS, D3DDDI_DEVICECALLBACKS
+from .dxgiddi import DXGI_DDI_BASE_ARGS, DXGI_DDI_PRIMARY_DESC
+from .dxgiformat import DXGI_FORMAT
+from .status import HRESULT
 
 D3D10DDI_HRTADAPTER: TypeAlias = int
 D3D10DDI_HADAPTER: TypeAlias = int

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 
-from wddm.ddi.d3dukmdt import Layout
+from .d3dukmdt import Layout
 
 Dtype: TypeAlias = np.dtype[Any]
 

@@ -20,7 +20,7 @@ from typing import ClassVar, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wddm.ddi.d3dkmdt import (
+from .d3dkmdt import (
     D3DKMDT_ENUMCOFUNCMODALITY_PIVOT_TYPE,
     D3DKMDT_GDISURFACEDATA,
     D3DKMDT_MONITOR_CONNECTIVITY_CHECKS,
@@ -34,7 +34,7 @@ from wddm.ddi.d3dkmdt import (
     D3DKMDT_VIDPN_TARGET_MODE,
     DXGK_COLORTRANSFORMCAPS,
 )
-from wddm.ddi.d3dukmdt import (
+from .d3dukmdt import (
     D3DDDI_ALLOCATIONPRIORITY,
     D3DDDI_ESCAPEFLAGS,
     D3DDDI_FLIPINTERVAL_TYPE,

@@ -11,7 +11,7 @@ from typing import ClassVar, Final
 import numpy as np
 import numpy.typing as npt
 
-from wddm.ddi.d3dukmdt import (
+from .d3dukmdt import (
     D3DDDI_GDISURFACETYPE,
     D3DDDI_RATIONAL,
     D3DDDI_VIDEO_PRESENT_SOURCE_ID,

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from wddm.ddi.d3dukmdt import (
+from .d3dukmdt import (
     D3DDDI_ALLOCATIONINFO,
     D3DDDI_CREATECONTEXTFLAGS,
     D3DDDI_ESCAPEFLAGS,

@@ -16,7 +16,7 @@ from typing import ClassVar, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wddm.ddi.d3dukmdt import (
+from .d3dukmdt import (
     D3DDDI_ALLOCATIONINFO,
     D3DDDI_ALLOCATIONINFO2,
     D3DDDI_CREATECONTEXTFLAGS,

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wddm.ddi.d3dkmddi import (
+from .d3dkmddi import (
     DXGK_INTERRUPT_TYPE,
     DXGK_VIDPN_INTERFACE,
     DXGKARG_ACQUIRESWIZZLINGRANGE,
@@ -64,8 +64,8 @@ from wddm.ddi.d3dkmddi import (
     DXGKARG_UPDATEACTIVEVIDPNPRESENTPATH,
     DXGKARGCB_NOTIFY_INTERRUPT_DATA,
 )
-from wddm.ddi.d3dkmdt import D3DKMDT_VIDEO_OUTPUT_TECHNOLOGY
-from wddm.ddi.d3dukmdt import D3DDDI_VIDEO_PRESENT_TARGET_ID, D3DKMT_HANDLE, DXGKDDI_INTERFACE_VERSION, HANDLE, PHYSICAL_ADDRESS
+from .d3dkmdt import D3DKMDT_VIDEO_OUTPUT_TECHNOLOGY
+from .d3dukmdt import D3DDDI_VIDEO_PRESENT_TARGET_ID, D3DKMT_HANDLE, DXGKDDI_INTERFACE_VERSION, HANDLE, PHYSICAL_ADDRESS
 
 # --- start and resources --------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wddm.ddi.d3dukmdt import (
+from .d3dukmdt import (
     D3DDDI_COLOR_SPACE_TYPE,
     D3DDDI_OFFER_FLAGS,
     D3DDDI_OFFER_PRIORITY,
@@ -30,7 +30,7 @@ from wddm.ddi.d3dukmdt import (
     PrivateData,
     Result,
 )
-from wddm.ddi.dxgiformat import DXGI_FORMAT
+from .dxgiformat import DXGI_FORMAT
 
 DXGI_DDI_HDEVICE: TypeAlias = int
 DXGI_DDI_HRESOURCE: TypeAlias = int

@@ -13,7 +13,7 @@ from enum import Enum, Flag, IntEnum, auto
 from types import MappingProxyType
 from typing import Final
 
-from wddm.ddi.d3dukmdt import D3DDDIFORMAT
+from .d3dukmdt import D3DDDIFORMAT
 
 
 class DXGI_FORMAT(IntEnum):
