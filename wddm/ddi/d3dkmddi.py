@@ -658,6 +658,22 @@ class DXGK_ALLOCATIONINFO:
     )
 
 
+def segment_bank_preference(*choices: tuple[int, bool] | int) -> int:
+    """DXGK_SEGMENTBANKPREFERENCE: up to four banks (0-127) in order; a pair adds "from the end of the bank".
+
+    Raises ValueError for more than four choices or a bank that does not fit seven bits.
+    """
+    if len(choices) > 4:
+        raise ValueError(f"a bank preference has four places, {len(choices)} were given")
+    value = 0
+    for place, choice in enumerate(choices):
+        bank, from_end = (choice, False) if isinstance(choice, int) else choice
+        if not 0 <= bank <= 127:
+            raise ValueError(f"bank {bank} of preference {place} is not in 0..127")
+        value |= (bank | (0x80 if from_end else 0)) << 8 * place
+    return value
+
+
 class DXGK_CREATEALLOCATIONFLAGS(IntFlag):
     """Flags of DXGKARG_CREATEALLOCATION."""
 
@@ -1350,6 +1366,23 @@ class DXGKARG_BUILDPAGINGBUFFER:
         return self.Parameters.Operation
 
 
+@dataclass(slots=True)
+class DXGKARG_SETROOTPAGETABLE:
+    """Root page table of a context, segment-relative."""
+
+    hContext: HANDLE
+    Address: PHYSICAL_ADDRESS
+    NumEntries: int
+
+
+@dataclass(slots=True)
+class DXGKARG_GETROOTPAGETABLESIZE:
+    """Entries of a root page table (in/out); the entry returns its size in bytes."""
+
+    NumberOfPte: int
+    PhysicalAdapterIndex: int = 0
+
+
 # --- patch, submission ----------------------------------------------------------------------------------------------
 
 
@@ -1844,6 +1877,67 @@ class DXGK_INTERRUPT_GPU_ENGINE_STATE_CHANGE:
     InterruptType: ClassVar[DXGK_INTERRUPT_TYPE] = DXGK_INTERRUPT_TYPE.GPU_ENGINE_STATE_CHANGE
 
 
+@dataclass(slots=True)
+class DXGK_INTERRUPT_DISPLAYONLY_VSYNC:
+    """Vertical retrace of a display-only adapter."""
+
+    VidPnTargetId: D3DDDI_VIDEO_PRESENT_TARGET_ID
+    InterruptType: ClassVar[DXGK_INTERRUPT_TYPE] = DXGK_INTERRUPT_TYPE.DISPLAYONLY_VSYNC
+
+
+@dataclass(slots=True)
+class DXGK_MULTIPLANE_OVERLAY_VSYNC_INFO:
+    """One plane's address at vertical retrace."""
+
+    LayerIndex: int
+    PhysicalAddress: PHYSICAL_ADDRESS
+    Enabled: bool = True
+
+
+@dataclass(slots=True)
+class DXGK_INTERRUPT_CRTC_VSYNC_WITH_MULTIPLANE_OVERLAY:
+    """Vertical retrace with the address of every plane."""
+
+    VidPnTargetId: D3DDDI_VIDEO_PRESENT_TARGET_ID
+    pMultiPlaneOverlayVsyncInfo: Sequence[DXGK_MULTIPLANE_OVERLAY_VSYNC_INFO]
+    MultiPlaneOverlayVsyncInfoCount: int = 0
+    PhysicalAdapterMask: int = 0
+    InterruptType: ClassVar[DXGK_INTERRUPT_TYPE] = DXGK_INTERRUPT_TYPE.CRTC_VSYNC_WITH_MULTIPLANE_OVERLAY
+
+
+@dataclass(slots=True)
+class DXGK_INTERRUPT_HWQUEUE_PAGE_FAULTED:
+    """An access of a hardware queue failed; the fence id has 64 bits."""
+
+    FaultedFenceId: int
+    PageFaultFlags: DXGK_PAGE_FAULT_FLAGS
+    FaultedVirtualAddress: D3DGPU_VIRTUAL_ADDRESS
+    NodeOrdinal: int
+    hHwQueue: HANDLE
+    EngineOrdinal: int = 0
+    FaultErrorCode: int = 0
+    InterruptType: ClassVar[DXGK_INTERRUPT_TYPE] = DXGK_INTERRUPT_TYPE.HWQUEUE_PAGE_FAULTED
+
+
+@dataclass(slots=True)
+class DXGK_INTERRUPT_HWCONTEXTLIST_SWITCH_COMPLETED:
+    """The hardware runs another list of contexts; the fence has 64 bits."""
+
+    NodeOrdinal: int
+    ContextSwitchFence: int
+    EngineOrdinal: int = 0
+    InterruptType: ClassVar[DXGK_INTERRUPT_TYPE] = DXGK_INTERRUPT_TYPE.HWCONTEXTLIST_SWITCH_COMPLETED
+
+
+@dataclass(slots=True)
+class DXGK_INTERRUPT_SCHEDULING_LOG:
+    """The scheduling log of a node is to be read."""
+
+    NodeOrdinal: int
+    EngineOrdinal: int = 0
+    InterruptType: ClassVar[DXGK_INTERRUPT_TYPE] = DXGK_INTERRUPT_TYPE.SCHEDULING_LOG_INTERRUPT
+
+
 DXGK_INTERRUPT_PARAMETERS: TypeAlias = (
     DXGK_INTERRUPT_DMA_COMPLETED
     | DXGK_INTERRUPT_DMA_PREEMPTED
@@ -1856,6 +1950,11 @@ DXGK_INTERRUPT_PARAMETERS: TypeAlias = (
     | DXGK_INTERRUPT_SUSPEND_CONTEXT_COMPLETED
     | DXGK_INTERRUPT_NATIVE_FENCE_SIGNALED
     | DXGK_INTERRUPT_GPU_ENGINE_STATE_CHANGE
+    | DXGK_INTERRUPT_DISPLAYONLY_VSYNC
+    | DXGK_INTERRUPT_CRTC_VSYNC_WITH_MULTIPLANE_OVERLAY
+    | DXGK_INTERRUPT_HWQUEUE_PAGE_FAULTED
+    | DXGK_INTERRUPT_HWCONTEXTLIST_SWITCH_COMPLETED
+    | DXGK_INTERRUPT_SCHEDULING_LOG
 )
 
 

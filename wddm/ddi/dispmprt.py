@@ -34,6 +34,7 @@ from .d3dkmddi import (
     DXGKARG_ENUMVIDPNCOFUNCMODALITY,
     DXGKARG_ESCAPE,
     DXGKARG_GETNODEMETADATA,
+    DXGKARG_GETROOTPAGETABLESIZE,
     DXGKARG_GETSCANLINE,
     DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA,
     DXGKARG_ISSUPPORTEDVIDPN,
@@ -55,6 +56,7 @@ from .d3dkmddi import (
     DXGKARG_SETPALETTE,
     DXGKARG_SETPOINTERPOSITION,
     DXGKARG_SETPOINTERSHAPE,
+    DXGKARG_SETROOTPAGETABLE,
     DXGKARG_SETUPPRIORITYBANDS,
     DXGKARG_SETVIDPNSOURCEADDRESS,
     DXGKARG_SETVIDPNSOURCEVISIBILITY,
@@ -421,8 +423,8 @@ class DRIVER_INITIALIZATION_DATA:
     # WDDM 2.0
     DxgkDdiRenderGdi: Entry | None = None
     DxgkDdiSubmitCommandVirtual: Callable[[HANDLE, DXGKARG_SUBMITCOMMANDVIRTUAL], int] | None = None
-    DxgkDdiSetRootPageTable: Entry | None = None
-    DxgkDdiGetRootPageTableSize: Entry | None = None
+    DxgkDdiSetRootPageTable: Callable[[HANDLE, DXGKARG_SETROOTPAGETABLE], None] | None = None
+    DxgkDdiGetRootPageTableSize: Callable[[HANDLE, DXGKARG_GETROOTPAGETABLESIZE], int] | None = None
     DxgkDdiMapCpuHostAperture: Entry | None = None
     DxgkDdiUnmapCpuHostAperture: Entry | None = None
     DxgkDdiCheckMultiPlaneOverlaySupport2: Entry | None = None

@@ -206,6 +206,14 @@ def test_segment_preference_words() -> None:
         d3dukmdt.segment_preference(32)
 
 
+def test_bank_preference_words() -> None:
+    assert d3dkmddi.segment_bank_preference(3, (1, True)) == 3 | 0x81 << 8
+    with pytest.raises(ValueError, match="four places"):
+        d3dkmddi.segment_bank_preference(0, 1, 2, 3, 4)
+    with pytest.raises(ValueError, match="bank 128"):
+        d3dkmddi.segment_bank_preference(128)
+
+
 def test_scheduling_caps_word() -> None:
     caps = d3dkmddi.vidsch_caps(
         d3dkmddi.DXGK_VIDSCHCAPS.MultiEngineAware | d3dkmddi.DXGK_VIDSCHCAPS.PreemptionAware, HwQueuePacketCap=6
