@@ -194,7 +194,7 @@ class _Assembler:
                 line, column = statement.place(fault.column)
                 self.report(fault.message, line, column, fault.length)
                 self.stop_if_faulty(MAX_DIAGNOSTICS)
-        if program.type is ProgramType.HULL and not body.marked:
+        if program.type is ProgramType.HULL and not body.marked and not self.diagnostics:
             self.report("a hull shader begins with hs_decls", statements[0].place(0)[0], 0)
         self.stop_if_faulty()
         return program
@@ -408,10 +408,11 @@ class _Assembler:
         semantic = cursor.match(_SEMANTIC)
         if semantic is None or len(semantic[2]) > 9:
             raise cursor.fault("expected a semantic, e.g. TEXCOORD0")
+        place = cursor.pos
         operand = cursor.operand(True)
         registers = len(operand.indices) and operand.indices[-1].relative is None
         if registers and operand.index > 31:
-            raise cursor.fault("registers of signatures go up to 31", start)
+            raise cursor.fault("registers of signatures go up to 31", place)
         element = SignatureElement(
             semantic[1], int(semantic[2] or 0), register=operand.indices[-1].immediate if registers else NO_REGISTER,
             mask=operand.mask or 1,

@@ -68,8 +68,6 @@ def _row(element: SignatureElement, is_input: bool) -> str:
             mask_text, used_text = "N/A", "YES" if used else "NO"
     if not mask_text.strip():
         mask_text = "_"
-    if not used_text.strip():
-        used_text = "_"
     format_text = COMPONENT_TYPES[element.component_type]
     if element.min_precision:
         precise = MIN_PRECISIONS[element.min_precision]
