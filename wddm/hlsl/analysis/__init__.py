@@ -1,0 +1,1 @@
+"""Semantic analysis: syntax tree in, typed tree out."""

@@ -1,0 +1,510 @@
+"""Items to instructions: operands, masks, swizzles, opcodes.
+
+Owns the spelling of every operation in tokens.  Decides nothing: registers are given, operands are encodable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from wddm.dxbc.opcodes import (
+    Dimension,
+    Modifier,
+    Opcode,
+    RegisterType,
+    ResinfoReturn,
+    ReturnType,
+    Selection,
+    SyncFlags,
+)
+from wddm.dxbc.program import Index, Instruction, Operand, ReturnTypes, imm_int, null
+from wddm.hlsl import layout
+from wddm.hlsl.ir.nodes import COMPONENTWISE, DOUBLE_OPS, Fixed, Imm, Instr, Lane, Value, Vec
+from wddm.hlsl.lowering.resources import TextureAccess
+from wddm.hlsl.lowering.state import Binding, IndexableArray, Resource, SharedMemory
+from wddm.hlsl.types import Numeric
+
+from .linear import Item
+
+__all__ = ["Emitter", "return_types"]
+
+_MODIFIERS = (Modifier.NONE, Modifier.NEG, Modifier.ABS, Modifier.NEG_ABS)
+
+_RENAMED = {
+    "fneg": Opcode.MOV, "fabs": Opcode.MOV, "sat": Opcode.MOV, "cb_load": Opcode.MOV, "icb_load": Opcode.MOV,
+    "array_load": Opcode.MOV, "vertex_load": Opcode.MOV,
+}  # fmt: skip
+_EXTRA_MODIFIER = {"fneg": 1, "fabs": 2}
+
+_RESOURCE_RETURN = {"f": ReturnType.FLOAT, "i": ReturnType.SINT, "u": ReturnType.UINT, "d": ReturnType.DOUBLE}
+
+_SCALAR_REGISTERS = frozenset({
+    RegisterType.INPUT_PRIMITIVEID, RegisterType.OUTPUT_CONTROL_POINT_ID, RegisterType.INPUT_COVERAGE_MASK,
+    RegisterType.INPUT_THREAD_ID_IN_GROUP_FLATTENED, RegisterType.INPUT_GS_INSTANCE_ID, RegisterType.OUTPUT_DEPTH,
+    RegisterType.OUTPUT_DEPTH_GREATER_EQUAL, RegisterType.OUTPUT_DEPTH_LESS_EQUAL, RegisterType.OUTPUT_COVERAGE_MASK,
+    RegisterType.OUTPUT_STENCIL_REF,
+})  # fmt: skip
+
+
+_PLAIN_SCALARS = frozenset({RegisterType.INPUT_PRIMITIVEID, RegisterType.OUTPUT_CONTROL_POINT_ID})
+"""Inputs of one component that are written without naming it."""
+
+
+def return_types(binding: Binding) -> ReturnTypes:
+    """What the four components of a typed resource read as."""
+    element = binding.type.element
+    kind = element.kind if isinstance(element, Numeric) else "f"
+    one = {"unorm": ReturnType.UNORM, "snorm": ReturnType.SNORM}.get(binding.type.norm, _RESOURCE_RETURN[kind])
+    return (one, one, one, one)
+
+
+class Emitter:
+    """Writes the instructions of one phase.  ``places``: (register, component) of every lane."""
+
+    def __init__(self, places: dict[Lane, tuple[int, int]], temps: int, model: int, slot_of: Callable[[Any], int],
+                 outputs: dict[Instr, tuple[RegisterType, int, tuple[int, ...]]]) -> None:  # fmt: skip
+        self.places = places
+        self.temps = temps
+        self.model = model
+        self.slot_of = slot_of
+        self.outputs = outputs
+        self.out: list[Instruction] = []
+
+    # -- operands ------------------------------------------------------------------------------------------------
+
+    def source(self, values: Vec, positions: tuple[int, ...], modifier: int = 0) -> Operand:
+        """An operand that delivers ``values[i]`` at position ``positions[i]`` of four."""
+        first = values[0]
+        if isinstance(first, Imm):
+            if len(set(values)) == 1:
+                words = [first.bits]
+            else:
+                words = [0, 0, 0, 0]
+                for value, at in zip(values, positions, strict=True):
+                    words[at] = value.bits  # type: ignore[attr-defined]
+            operand = imm_int(*words)
+        else:
+            type_, indices, place = self.register(first)
+            components = [self.component(v) for v in values]
+            if type_ in _PLAIN_SCALARS:
+                operand = Operand(type_, 1, Selection.MASK, 0, indices)
+            elif len(set(components)) == 1 and len(values) == 1:
+                operand = Operand(type_, 4, Selection.SELECT1, place, indices)
+            else:
+                swizzle = [components[0]] * 4
+                known = dict(zip(positions, components, strict=True))
+                last = components[0]
+                for at in range(4):
+                    last = known.get(at, last)
+                    swizzle[at] = last
+                operand = Operand(type_, 4, Selection.SWIZZLE, sum(c << (2 * i) for i, c in enumerate(swizzle)), indices)
+        operand.modifier = _MODIFIERS[modifier]
+        return operand
+
+    def vector(self, values: Vec) -> Operand:
+        """An operand read by position: coordinates, addresses, both sides of dot products."""
+        if isinstance(values[0], Imm) and len(values) > 1 and len(set(values)) == 1:
+            return imm_int(*[v.bits for v in values][:1] * 4)  # type: ignore[attr-defined]
+        if isinstance(values[0], Imm) and len(values) > 1:
+            words = [v.bits for v in values]  # type: ignore[attr-defined]
+            return imm_int(*(words + [0] * (4 - len(words))))
+        return self.source(values, tuple(range(len(values))))
+
+    def scalar(self, value: Value, modifier: int = 0) -> Operand:
+        return self.source((value,), (0,), modifier)
+
+    def register(self, value: Value) -> tuple[RegisterType, list[Index], int]:
+        if isinstance(value, Lane):
+            number, component = self.places[value]
+            return RegisterType.TEMP, [Index(number)], component
+        assert isinstance(value, Fixed)
+        register = value.register
+        if register.file == "cb":
+            indices = [Index(self.slot_of(register.owner)), Index(register.index)]
+            return RegisterType.CONSTANT_BUFFER, indices, value.component
+        type_ = RegisterType[register.file]
+        if register.vertex is not None:
+            return type_, [Index(register.vertex), Index(register.index)], value.component
+        indices = [Index(register.index)] if type_ in (RegisterType.INPUT, RegisterType.INPUT_PATCH_CONSTANT) else []
+        return type_, indices, value.component
+
+    def component(self, value: Value) -> int:
+        if isinstance(value, Lane):
+            return self.places[value][1]
+        assert isinstance(value, Fixed)
+        return value.component
+
+    def destination(self, instr: Instr, lanes: list[Lane] | None = None) -> tuple[Operand, tuple[int, ...]]:
+        """Where results go, and the component of each lane."""
+        chosen = self.outputs.get(instr)
+        if chosen is not None:
+            type_, number, components = chosen
+            return self.output(type_, number, components), components
+        lanes = lanes or instr.lanes
+        number = self.places[lanes[0]][0]
+        components = tuple(self.places[lane][1] for lane in lanes)
+        mask = sum(1 << c for c in components)
+        return Operand(RegisterType.TEMP, 4, Selection.MASK, mask, [Index(number)]), components
+
+    def output(self, type_: RegisterType, number: int, components: tuple[int, ...]) -> Operand:
+        if type_ in _SCALAR_REGISTERS:
+            return Operand(type_, 1, Selection.MASK, 0, [])
+        return Operand(type_, 4, Selection.MASK, sum(1 << c for c in components), [Index(number)])
+
+    def memory(self, resource: Any, selection: Selection, selector: int, components: int = 4) -> Operand:
+        """A t#, u# or g# operand."""
+        if isinstance(resource, SharedMemory):
+            type_, number = RegisterType.THREAD_GROUP_SHARED_MEMORY, resource.number
+        elif isinstance(resource, TextureAccess):
+            return self.memory(resource.texture, selection, selector, components)
+        else:
+            assert isinstance(resource, Resource)
+            type_ = RegisterType.RESOURCE if resource.binding.letter == "t" else RegisterType.UNORDERED_ACCESS_VIEW
+            number = resource.binding.slot + resource.index
+        return Operand(type_, components, selection, selector, [Index(number)])
+
+    def swizzled(self, instr: Instr, at: tuple[int, ...], resource: Any) -> Operand:
+        """A resource whose fetched components arrive where the destination wants them."""
+        assert instr.components is not None
+        if not at:
+            return self.memory(resource, Selection.SWIZZLE, 0xE4)
+        known = dict(zip(at, instr.components, strict=True))
+        swizzle = 0
+        last = instr.components[0]
+        for position in range(4):
+            last = known.get(position, last)
+            swizzle |= last << (2 * position)
+        return self.memory(resource, Selection.SWIZZLE, swizzle)
+
+    def sampler(self, access: TextureAccess, channel: int | None = None) -> Operand:
+        assert access.sampler is not None
+        number = access.sampler.binding.slot + access.sampler.index
+        if channel is None:
+            return Operand(RegisterType.SAMPLER, 0, Selection.MASK, 0, [Index(number)])
+        return Operand(RegisterType.SAMPLER, 4, Selection.SELECT1, channel, [Index(number)])
+
+    # -- items ---------------------------------------------------------------------------------------------------
+
+    def run(self, items: list[Item]) -> list[Instruction]:
+        for item in items:
+            if item.instr is not None:
+                self.op(item.instr)
+            else:
+                self.flow(item)
+        return tidy(self.out)
+
+    def add(self, opcode: Opcode, *operands: Operand, **fields: Any) -> Instruction:
+        made = Instruction(opcode, list(operands), **fields)
+        self.out.append(made)
+        return made
+
+    def flow(self, item: Item) -> None:
+        kind = item.kind
+        if kind == "copy":
+            self.copy(item)
+        elif kind in ("if", "breakc", "switch"):
+            assert item.value is not None
+            operand = self.scalar(item.value)
+            opcode = {"if": Opcode.IF, "breakc": Opcode.BREAKC, "switch": Opcode.SWITCH}[kind]
+            self.add(opcode, operand, test_nonzero=kind != "switch" and not item.negated)
+        elif kind == "case":
+            self.add(Opcode.CASE, imm_int(item.number))
+        else:
+            self.add(Opcode[kind.upper()])
+
+    def copy(self, item: Item) -> None:
+        """All moves at once, in an order in which nothing is overwritten before it is read."""
+        pending: list[tuple[tuple[int, int], Value]] = []
+        for lane, value in zip(item.dsts, item.srcs, strict=True):
+            target = self.places[lane]
+            if not (isinstance(value, Lane) and self.places[value] == target):
+                pending.append((target, value))
+        while pending:
+            groups: dict[tuple[int, object], list[tuple[tuple[int, int], Value]]] = {}
+            for target, value in pending:
+                groups.setdefault((target[0], self.register_key(value)), []).append((target, value))
+            for key, moves in groups.items():
+                others = [v for t, v in pending if (t, v) not in moves]
+                read = {self.places[v] for v in others if isinstance(v, Lane)}
+                if not any(t in read for t, _ in moves):
+                    self.move(key[0], moves)
+                    pending = [p for p in pending if p not in moves]
+                    break
+            else:  # a circle: free one component by way of a new temp
+                target, _ = pending[0]
+                spare = Instr("mov", [(item.dsts[0],)], 1)
+                self.places[spare.lanes[0]] = (self.temps, target[1])
+                self.temps += 1
+                holders = [(i, v) for i, (_, v) in enumerate(pending) if isinstance(v, Lane) and self.places[v] == target]
+                self.move(self.places[spare.lanes[0]][0], [(self.places[spare.lanes[0]], holders[0][1])])
+                for i, _ in holders:
+                    pending[i] = (pending[i][0], spare.lanes[0])
+
+    def register_key(self, value: Value) -> object:
+        if isinstance(value, Imm):
+            return "immediate"
+        type_, indices, _ = self.register(value)
+        return (type_, tuple(i.immediate for i in indices))
+
+    def move(self, register: int, moves: list[tuple[tuple[int, int], Value]]) -> None:
+        components = tuple(t[1] for t, _ in moves)
+        mask = sum(1 << c for c in components)
+        destination = Operand(RegisterType.TEMP, 4, Selection.MASK, mask, [Index(register)])
+        self.add(Opcode.MOV, destination, self.source(tuple(v for _, v in moves), components))
+
+    # -- operations ----------------------------------------------------------------------------------------------
+
+    def op(self, instr: Instr) -> None:
+        op = instr.op
+        handler = _SPECIAL.get(op)
+        if handler is not None:
+            handler(self, instr)
+        elif op in DOUBLE_OPS:
+            self.double(instr)
+        elif op in COMPONENTWISE:
+            self.componentwise(instr)
+        elif op in ("dp2", "dp3", "dp4"):
+            destination, _ = self.destination(instr)
+            modifiers = instr.modifiers or [0, 0]
+            sources = [self.vector(src) for src in instr.srcs]
+            for source, modifier in zip(sources, modifiers, strict=True):
+                source.modifier = _MODIFIERS[modifier]
+            self.finish(instr, self.add(Opcode[op.upper()], destination, *sources, saturate=instr.saturate))
+        else:
+            self.texture(instr)
+
+    def finish(self, instr: Instr, made: Instruction) -> None:
+        if instr.precise and self.model >= 50 and made.operands:
+            made.precise_mask = made.operands[0].mask
+
+    def componentwise(self, instr: Instr) -> None:
+        op = instr.op
+        if op == "mov" and instr not in self.outputs and not instr.modifiers and not instr.saturate:
+            still = [
+                i for i, lane in enumerate(instr.lanes)
+                if not (isinstance(v := instr.srcs[0][i], Lane) and self.places[v] == self.places[lane])
+            ]  # fmt: skip
+            if not still:
+                return
+            lanes = [instr.lanes[i] for i in still]
+            destination, at = self.destination(instr, lanes)
+            self.add(Opcode.MOV, destination, self.source(tuple(instr.srcs[0][i] for i in still), at))
+            return
+        destination, at = self.destination(instr)
+        modifiers = instr.modifiers or [0] * len(instr.srcs)
+        if op in _EXTRA_MODIFIER:
+            modifiers = [_compose(_EXTRA_MODIFIER[op], modifiers[0])]
+        sources = [self.source(src, at, modifier) for src, modifier in zip(instr.srcs, modifiers, strict=True)]
+        saturate = instr.saturate or op == "sat"
+        if op in ("sin", "cos"):
+            pair = (destination, null()) if op == "sin" else (null(), destination)
+            made = self.add(Opcode.SINCOS, *pair, *sources, saturate=saturate)
+        elif op in ("udiv", "urem"):
+            pair = (destination, null()) if op == "udiv" else (null(), destination)
+            made = self.add(Opcode.UDIV, *pair, *sources)
+        elif op in ("imul", "imul_hi", "umul_hi"):
+            pair = (null(), destination) if op == "imul" else (destination, null())
+            made = self.add(Opcode.UMUL if op == "umul_hi" else Opcode.IMUL, *pair, *sources)
+        elif op in ("uaddc_carry", "usubb_borrow"):
+            made = self.add(Opcode.UADDC if op == "uaddc_carry" else Opcode.USUBB, null(), destination, *sources)
+        else:
+            made = self.add(_RENAMED.get(op) or Opcode[op.upper()], destination, *sources, saturate=saturate)
+        self.finish(instr, made)
+
+    def double(self, instr: Instr) -> None:
+        destination, at = self.destination(instr)
+        sources: list[Operand] = []
+        for src in instr.srcs:
+            if instr.op in ("ftod", "itod", "utod"):
+                sources.append(self.scalar(src[0]) if len(src) == 1 else self.vector(src))
+            elif all(isinstance(v, Imm) for v in src):
+                words = tuple(v.bits for v in src)  # type: ignore[attr-defined]
+                sources.append(Operand(RegisterType.IMMEDIATE64, 1 if len(words) == 2 else 4, Selection.MASK, 0, [], words))
+            else:
+                sources.append(self.source(src * (4 // len(src)), (0, 1, 2, 3)))
+        if instr.op in ("ftod", "itod", "utod") and isinstance(sources[0].selection, Selection):
+            value = instr.srcs[0][0]
+            sources[0] = self.scalar(value)
+        del at
+        self.finish(instr, self.add(Opcode[instr.op.upper()], destination, *sources))
+
+    def relative(self, instr: Instr) -> None:
+        """Loads through an index that is only known when the program runs."""
+        destination, at = self.destination(instr)
+        base = instr.srcs[0][0]
+        owner, number = instr.info
+        index = Index(number) if isinstance(base, Imm) else Index(number, self.scalar(base))
+        if isinstance(base, Imm):
+            index = Index(number + base.bits)
+        if instr.op == "cb_load":
+            type_, indices = RegisterType.CONSTANT_BUFFER, [Index(self.slot_of(owner)), index]
+        elif instr.op == "icb_load":
+            type_, indices = RegisterType.IMMEDIATE_CONSTANT_BUFFER, [index]
+        elif instr.op == "array_load":
+            type_, indices = RegisterType.INDEXABLE_TEMP, [Index(owner.number), index]
+        else:
+            vertex = Index(base.bits) if isinstance(base, Imm) else Index(0, self.scalar(base))
+            type_, indices = RegisterType[owner], [vertex, Index(number)]
+        assert instr.components is not None
+        known = dict(zip(at, instr.components, strict=True))
+        swizzle, last = 0, instr.components[0]
+        for position in range(4):
+            last = known.get(position, last)
+            swizzle |= last << (2 * position)
+        selection, selector = (Selection.SELECT1, last) if len(at) == 1 else (Selection.SWIZZLE, swizzle)
+        self.add(Opcode.MOV, destination, Operand(type_, 4, selection, selector, indices))
+
+    def array_store(self, instr: Instr) -> None:
+        array, register, components = instr.info
+        assert isinstance(array, IndexableArray)
+        base = instr.srcs[0][0]
+        index = Index(register + base.bits) if isinstance(base, Imm) else Index(register, self.scalar(base))
+        mask = sum(1 << c for c in components)
+        target = Operand(RegisterType.INDEXABLE_TEMP, 4, Selection.MASK, mask, [Index(array.number), index])
+        self.add(Opcode.MOV, target, self.source(instr.srcs[1], components))
+
+    def store_output(self, instr: Instr) -> None:
+        file, number, components, _ = instr.info
+        modifier = instr.modifiers[0] if instr.modifiers else 0
+        self.add(Opcode.MOV, self.output(RegisterType[file], number, components),
+                 self.source(instr.srcs[0], components, modifier))  # fmt: skip
+
+    def discard(self, instr: Instr) -> None:
+        self.add(Opcode.DISCARD, self.scalar(instr.srcs[0][0]), test_nonzero=not instr.info)
+
+    def emit_vertex(self, instr: Instr) -> None:
+        emit = instr.op == "emit"
+        if self.model >= 50:
+            opcode = Opcode.EMIT_STREAM if emit else Opcode.CUT_STREAM
+            self.add(opcode, Operand(RegisterType.STREAM, 0, Selection.MASK, 0, [Index(instr.info)]))
+        else:
+            self.add(Opcode.EMIT if emit else Opcode.CUT)
+
+    def sync(self, instr: Instr) -> None:
+        flags = SyncFlags.NONE
+        for word in instr.info[0]:
+            flags |= {"global": SyncFlags.UAV_GLOBAL, "shared": SyncFlags.SHARED_MEMORY,
+                      "threads": SyncFlags.THREADS_IN_GROUP}[word]  # fmt: skip
+        self.add(Opcode.SYNC, sync_flags=flags)
+
+    def store(self, instr: Instr) -> None:
+        resource = instr.info
+        values = instr.srcs[-1]
+        mask = 0xF if instr.op == "store_uav_typed" else (1 << len(values)) - 1
+        target = self.memory(resource, Selection.MASK, mask)
+        addresses = [self.vector(src) for src in instr.srcs[:-1]]
+        self.add(Opcode[instr.op.upper()], target, *addresses, self.vector(values))
+
+    def atomic(self, instr: Instr) -> None:
+        name, resource = instr.info
+        target = self.memory(resource, Selection.MASK, 0, 0)
+        operands = [target, self.vector(instr.srcs[0]), *[self.scalar(src[0]) for src in instr.srcs[1:]]]
+        if name.startswith("imm_"):
+            operands.insert(0, self.destination(instr)[0])
+        self.add(Opcode[name.upper()], *operands)
+
+    def counter(self, instr: Instr) -> None:
+        opcode = Opcode.IMM_ATOMIC_ALLOC if instr.op == "alloc" else Opcode.IMM_ATOMIC_CONSUME
+        self.add(opcode, self.destination(instr)[0], self.memory(instr.info, Selection.MASK, 0, 0))
+
+    def texture(self, instr: Instr) -> None:
+        """Everything that reads a resource."""
+        op, srcs, access = instr.op, instr.srcs, instr.info
+        destination, at = self.destination(instr)
+        if access == "rasterizer":
+            source = Operand(RegisterType.RASTERIZER, 4, Selection.SWIZZLE, 0xE4, [])
+            operands = [source] if op == "sampleinfo" else [source, self.scalar(srcs[0][0])]
+            made = self.add(Opcode[op.upper()], destination, *operands)
+            if op == "sampleinfo":
+                made.resinfo_return = ResinfoReturn.UINT
+            return
+        if op.startswith("eval_"):
+            value = srcs[0][0]
+            assert isinstance(value, Fixed) and instr.components is not None
+            indices = [Index(value.register.index)]
+            swizzle = sum(instr.components[0] << (2 * i) for i in range(4))
+            source = Operand(RegisterType.INPUT, 4, Selection.SWIZZLE, swizzle, indices)
+            self.add(Opcode[op.upper()], destination, source, *[self.vector(s) for s in srcs[1:]])
+            return
+        resource = self.swizzled(instr, at, access)
+        if op == "ld_raw" or op == "ld_structured":
+            made = self.add(Opcode[op.upper()], destination, *[self.vector(s) for s in srcs], resource)
+        elif op in ("resinfo", "sampleinfo", "bufinfo", "samplepos"):
+            first = [self.scalar(srcs[0][0])] if op == "resinfo" else []
+            last = [self.scalar(srcs[0][0])] if op == "samplepos" else []
+            made = self.add(Opcode[op.upper()], destination, *first, resource, *last)
+            if op in ("resinfo", "sampleinfo"):
+                made.resinfo_return = ResinfoReturn.UINT
+        else:
+            operands = [self.vector(srcs[0])]
+            rest = [self.vector(s) for s in srcs[1:]]
+            if op.startswith("gather4_po"):
+                operands.append(rest.pop(0))
+            operands.append(resource)
+            if access.sampler is not None:
+                operands.append(self.sampler(access, access.channel if op.startswith("gather4") else None))
+            made = self.add(Opcode[op.upper()], destination, *operands, *rest)
+            made.texel_offset = access.offset
+        self.describe(made, access)
+
+    def describe(self, made: Instruction, access: Any) -> None:
+        """Shader model 5 repeats the resource's shape at each access."""
+        if self.model < 50 or isinstance(access, SharedMemory):
+            if isinstance(access, SharedMemory) and self.model >= 50:
+                made.resource_dimension = Dimension.STRUCTURED_BUFFER
+                made.resource_stride = access.stride * 4
+                made.resource_return_types = (ReturnType.MIXED,) * 4
+            return
+        binding = (access.texture if isinstance(access, TextureAccess) else access).binding
+        kind = binding.type.kind
+        made.resource_dimension = Dimension[kind.dimension]
+        if kind.family == "structured":
+            made.resource_stride = layout.size(binding.type.element, "tight") * 4
+        if kind.family in ("structured", "raw"):
+            made.resource_return_types = (ReturnType.MIXED,) * 4
+        else:
+            made.resource_return_types = return_types(binding)
+
+    def abort(self, instr: Instr) -> None:
+        self.add(Opcode.ABORT)
+
+
+def tidy(code: list[Instruction]) -> list[Instruction]:
+    """Branches that copies left empty when both sides came to share a register."""
+    out: list[Instruction] = []
+    for made in code:
+        opcode = made.opcode
+        if opcode is Opcode.ENDIF and out:
+            if out[-1].opcode is Opcode.ELSE:
+                out.pop()
+            if out[-1].opcode is Opcode.IF:
+                out.pop()
+                continue
+            if len(out) > 1 and out[-1].opcode is Opcode.BREAK and out[-2].opcode is Opcode.IF:
+                out.pop()
+                test = out.pop()
+                out.append(Instruction(Opcode.BREAKC, test.operands, test_nonzero=test.test_nonzero))
+                continue
+        elif opcode is Opcode.ELSE and out and out[-1].opcode is Opcode.IF:
+            test = out.pop()
+            out.append(Instruction(Opcode.IF, test.operands, test_nonzero=not test.test_nonzero))
+            continue
+        out.append(made)
+    return out
+
+
+def _compose(outer: int, inner: int) -> int:
+    """Modifier that ``outer`` makes of a source that has ``inner`` already."""
+    if outer & 2:
+        return outer
+    return inner ^ 1
+
+
+_SPECIAL: dict[str, Callable[[Emitter, Instr], None]] = {
+    "cb_load": Emitter.relative, "icb_load": Emitter.relative, "array_load": Emitter.relative,
+    "vertex_load": Emitter.relative, "array_store": Emitter.array_store, "output": Emitter.store_output,
+    "discard": Emitter.discard, "emit": Emitter.emit_vertex, "cut": Emitter.emit_vertex, "sync": Emitter.sync,
+    "store_uav_typed": Emitter.store, "store_raw": Emitter.store, "store_structured": Emitter.store,
+    "atomic": Emitter.atomic, "alloc": Emitter.counter, "consume": Emitter.counter, "abort": Emitter.abort,
+}  # fmt: skip

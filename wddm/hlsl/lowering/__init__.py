@@ -1,0 +1,1 @@
+"""Lowering: typed tree to intermediate representation.  Functions are inlined, names become values."""

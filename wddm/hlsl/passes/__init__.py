@@ -1,0 +1,1 @@
+"""Passes over the intermediate representation, in the order in which :func:`wddm.hlsl.compiler` runs them."""
