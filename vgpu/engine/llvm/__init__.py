@@ -1,0 +1,5 @@
+"""The engine of generated machine code; see :mod:`.engine`."""
+
+from .engine import LlvmEngine
+
+__all__ = ["LlvmEngine"]

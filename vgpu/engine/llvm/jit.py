@@ -1,0 +1,246 @@
+"""From IR to callable machine code, with a cache of objects in memory and on disk.
+
+Owns the target machine (this processor), the bounded list of optimisation passes, the linker and the cache. The key of an entry
+is a digest of the IR text, processor and library versions. The disk cache is private to the user (directory mode 0700), bounded
+(least recently used entries go) and trusted only when an entry's own digest holds: damaged entries are dropped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+import threading
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+import llvmlite
+import llvmlite.binding as llvm
+
+_MAGIC: Final = b"wddm-obj-1\n"
+_DIGEST_SIZE: Final = 20
+
+
+def lane_count() -> int:
+    """Lanes of a vector: 16 where the processor has AVX-512, else 8. ``WDDM_LANES`` overrides (8 or 16)."""
+    forced = os.environ.get("WDDM_LANES")
+    if forced is not None:
+        if forced not in ("8", "16"):
+            raise ValueError(f"WDDM_LANES is {forced!r}; 8 and 16 exist")
+        return int(forced)
+    return 16 if _target()[1].get("avx512vl") and _target()[1].get("avx512bw") else 8
+
+
+@lru_cache(maxsize=1)
+def _target() -> tuple[str, dict[str, bool], str]:
+    """Processor name, features and their flat spelling, as LLVM tells them."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    features = llvm.get_host_cpu_features()
+    return llvm.get_host_cpu_name(), dict(features), features.flatten()
+
+
+def default_cache_directory() -> Path:
+    """Where objects are kept: ``$XDG_CACHE_HOME/wddm/shaders``."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(base) / "wddm" / "shaders"
+
+
+@dataclass(slots=True)
+class Statistics:
+    """What compiling cost. Times in seconds."""
+
+    compiled: int = 0
+    memory_hits: int = 0
+    disk_hits: int = 0
+    damaged: int = 0
+    optimise_time: float = 0.0
+    emit_time: float = 0.0
+    link_time: float = 0.0
+    by_name: dict[str, float] = field(default_factory=dict)  #: total per kind of module
+
+
+class DiskCache:
+    """Objects on disk by key. Every failure of the file system means "not there": the cache is never needed."""
+
+    def __init__(self, directory: Path, limit: int = 128 << 20) -> None:
+        self.directory, self.limit = directory, limit
+        self.damaged = 0
+        self._size: int | None = None
+        self.usable = self._prepare()
+
+    def _prepare(self) -> bool:
+        try:
+            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            info = os.stat(self.directory)
+        except OSError:
+            return False
+        # Machine code is only taken from a directory that nobody else can write.
+        return info.st_uid == os.getuid() and not stat.S_IMODE(info.st_mode) & 0o077
+
+    def get(self, key: str) -> bytes | None:
+        """The object, or None."""
+        if not self.usable:
+            return None
+        path = self.directory / key
+        try:
+            data = path.read_bytes()
+            os.utime(path)
+        except OSError:
+            return None
+        start = len(_MAGIC) + _DIGEST_SIZE
+        payload = data[start:]
+        if data[: len(_MAGIC)] != _MAGIC or data[len(_MAGIC) : start] != _digest(key.encode() + payload):
+            self.damaged += 1
+            with contextlib.suppress(OSError):
+                path.unlink()
+            return None
+        return payload
+
+    def put(self, key: str, payload: bytes) -> None:
+        """Keep an object."""
+        if not self.usable:
+            return
+        temporary = self.directory / f".{key}.{os.getpid()}.{threading.get_ident()}"
+        try:
+            with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
+                out.write(_MAGIC + _digest(key.encode() + payload) + payload)
+            os.replace(temporary, self.directory / key)
+            self._account(len(payload))
+        except OSError:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+
+    def _account(self, added: int) -> None:
+        """Keep the directory below its limit, oldest use first."""
+        if self._size is None or self._size + added > self.limit:
+            entries = []
+            for entry in os.scandir(self.directory):
+                info = entry.stat()
+                entries.append((info.st_mtime_ns, info.st_size, entry.path))
+            self._size = sum(size for _, size, _ in entries)
+            for _, size, path in sorted(entries):
+                if self._size <= self.limit * 3 // 4 or self._size <= self.limit:
+                    break
+                os.unlink(path)
+                self._size -= size
+        else:
+            self._size += added
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=_DIGEST_SIZE).digest()
+
+
+class Code:
+    """Linked machine code: addresses by function name. Keeps the code alive."""
+
+    __slots__ = ("_tracker", "key")
+
+    def __init__(self, tracker: Any, key: str) -> None:
+        self._tracker, self.key = tracker, key
+
+    def __getitem__(self, name: str) -> int:
+        return int(self._tracker[name])
+
+
+class Jit:
+    """Compiles IR for this processor."""
+
+    def __init__(self, cache: DiskCache | None = None, *, memory_entries: int = 4096) -> None:
+        cpu, _, features = _target()
+        self.cpu = cpu
+        self.cache = cache
+        self.statistics = Statistics()
+        self._version = f"{llvmlite.__version__} {llvm.llvm_version_info} {cpu} {features}".encode()
+        self._machines: dict[int, Any] = {}
+        self._features = features
+        self._linker = llvm.create_lljit_compiler(self._machine(2, fresh=True))
+        self._codes: OrderedDict[str, Code] = OrderedDict()
+        self._limit = memory_entries
+        self._serial = 0
+        self._lock = threading.Lock()
+
+    def _machine(self, level: int, *, fresh: bool = False) -> Any:
+        if not fresh and level in self._machines:
+            return self._machines[level]
+        target = llvm.Target.from_default_triple()
+        machine = target.create_target_machine(
+            cpu=self.cpu, features=self._features, opt=level, reloc="pic", codemodel="small"
+        )
+        if not fresh:
+            self._machines[level] = machine
+        return machine
+
+    def compile(self, ir: str, *, kind: str = "", level: int = 2) -> Code:
+        """Machine code of the module ``ir``. ``kind`` names it in the statistics; ``level`` 0..2 is how hard to optimise."""
+        key = hashlib.blake2b(self._version + bytes([level]) + ir.encode(), digest_size=_DIGEST_SIZE).hexdigest()
+        with self._lock:
+            code = self._codes.get(key)
+            if code is not None:
+                self._codes.move_to_end(key)
+                self.statistics.memory_hits += 1
+                return code
+            start = time.perf_counter()
+            image = self.cache.get(key) if self.cache is not None else None
+            if image is not None:
+                self.statistics.disk_hits += 1
+            else:
+                image = self._emit(ir, level)
+                if self.cache is not None:
+                    self.cache.put(key, image)
+            code = self._link(image, ir, key)
+            self._codes[key] = code
+            while len(self._codes) > self._limit:
+                self._codes.popitem(last=False)
+            spent = self.statistics.by_name
+            spent[kind] = spent.get(kind, 0.0) + time.perf_counter() - start
+            return code
+
+    def assembly(self, ir: str, *, level: int = 2) -> str:
+        """The assembly text of ``ir``, for people."""
+        module = self._optimised(ir, level)
+        return str(self._machine(level).emit_assembly(module))
+
+    def _optimised(self, ir: str, level: int) -> Any:
+        module = llvm.parse_assembly(ir)
+        machine = self._machine(level)
+        module.triple = machine.triple
+        module.data_layout = str(machine.target_data)
+        if level:
+            options = llvm.create_pipeline_tuning_options(level)
+            options.loop_vectorization = False
+            options.slp_vectorization = False
+            options.loop_unrolling = level > 2
+            options.loop_interleaving = False
+            builder = llvm.create_pass_builder(machine, options)
+            builder.getModulePassManager().run(module, builder)
+        return module
+
+    def _emit(self, ir: str, level: int) -> bytes:
+        start = time.perf_counter()
+        module = self._optimised(ir, level)
+        middle = time.perf_counter()
+        image: bytes = self._machine(level).emit_object(module)
+        self.statistics.compiled += 1
+        self.statistics.optimise_time += middle - start
+        self.statistics.emit_time += time.perf_counter() - middle
+        return image
+
+    def _link(self, image: bytes, ir: str, key: str) -> Code:
+        start = time.perf_counter()
+        builder = llvm.JITLibraryBuilder()
+        builder.add_object_img(image)
+        builder.add_current_process()
+        for line in ir.splitlines():
+            if line.startswith("define ") and "internal" not in line:
+                builder.export_symbol(line.split("@", 1)[1].split("(", 1)[0])
+        self._serial += 1
+        tracker = builder.link(self._linker, f"m{self._serial}")
+        self.statistics.link_time += time.perf_counter() - start
+        return Code(tracker, key)

@@ -1,0 +1,338 @@
+"""From pipeline state to compiled functions: programs, keys and the caches that join them.
+
+Owns the translation of state packets into the compile keys of the four functions of a draw (vertex, front end, pixel, merger) and
+of kernels. What cannot be compiled yet raises :class:`~vgpu.engine.llvm.shader.UnsupportedError`; what the hardware refuses raises
+FaultError.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from vgpu.engine import Packet, PipelineState
+from vgpu.fault import FaultError
+from wddm.hw.descriptors import (
+    INPUT_ELEMENTS_PER_PACKET,
+    BlendFlag,
+    CullMode,
+    DepthStencil,
+    FillMode,
+    InputElement,
+    Rasterizer,
+    StencilFace,
+    TargetBlend,
+)
+from wddm.hw.formats import FORMATS, Format
+from wddm.hw.interrupts import Fault
+from wddm.hw.isa import IsaError, ShaderProgram
+from wddm.hw.isa import Op as Isa
+from wddm.hw.isa_check import check
+from wddm.hw.packets import Op, Stage
+
+from . import compute, formats, front, merger, pixel, raster, vertex
+from .analysis import instructions
+from .bindings import Bindings, ResolvedView
+from .jit import Code, Jit
+from .shader import SamplerKey, ShaderKey, Slots, UnsupportedError, ViewKey
+
+
+
+
+@dataclass(slots=True)
+class Program:
+    """A checked program with what is derived from it alone."""
+
+    program: ShaderProgram
+    slots: Slots
+    layout: vertex.VertexLayout | None
+    ordered: bool  #: results depend on the order in which groups or pixels run: one thread
+    has_effects: bool
+
+
+@dataclass(slots=True)
+class Bound:
+    """What a program's slots hold now."""
+
+    key: ShaderKey
+    resources: list[int]  #: pointers to records, as in the block
+    views: list[ResolvedView]
+
+
+@dataclass(slots=True)
+class DrawPipeline:
+    """The functions of a draw."""
+
+    front: Any  #: callable
+    front_key: front.SetupKey
+    vertex: int
+    pixel: int
+    merger: int
+    vertex_program: Program
+    pixel_program: Program | None
+    codes: tuple[Code, ...]  #: kept alive
+    depth_writes: bool
+
+
+class Programs:
+    """Checked programs by their bytes."""
+
+    def __init__(self) -> None:
+        self._programs: dict[bytes, Program] = {}
+
+    def load(self, data: bytes, stage: Stage) -> Program:
+        """Decode and check. Raises FaultError(BAD_SHADER) and FaultError(PIPELINE) for another stage's program."""
+        found = self._programs.get(data)
+        if found is None:
+            try:
+                program = ShaderProgram.from_bytes(data)
+                check(program)
+            except IsaError as error:
+                raise FaultError(Fault.BAD_SHADER, str(error)) from error
+            code = instructions(program)
+            ops = {ins[0] for ins in code}
+            ordered = any(
+                ins[0] in (Isa.UAV_COUNTER_INC, Isa.UAV_COUNTER_DEC) or (ins[0] == Isa.UAV_ATOMIC and ins[2] != 0) for ins in code
+            ) or any(ins[0] == Isa.UAV_ATOMIC and ins[5] >= 8 for ins in code)
+            layout = None
+            if program.stage in (Stage.VERTEX, Stage.DOMAIN, Stage.GEOMETRY):
+                layout = vertex.VertexLayout.of(program)
+            effects = any(Isa.UAV_LOAD <= op <= Isa.UAV_BUFINFO for op in ops)
+            found = Program(program, Slots.of(program, code), layout, ordered, effects)
+            if len(self._programs) >= 4096:
+                self._programs.pop(next(iter(self._programs)))
+            self._programs[data] = found
+        if found.program.stage != stage:
+            other = Stage(found.program.stage).name.lower()
+            raise FaultError(Fault.PIPELINE, f"a {other} program bound as {stage.name.lower()} program")
+        return found
+
+
+def packet(state: PipelineState, op: int, slot: int = 0) -> Packet | None:
+    """The packet bound to a slot, or None."""
+    return state.bindings.get(op, {}).get(slot)
+
+
+class Pipelines:
+    """Compiles what state asks for, and keeps it."""
+
+    def __init__(self, jit: Jit, bindings: Bindings, lanes: int, wrap: Any) -> None:
+        self.jit, self.bindings, self.lanes = jit, bindings, lanes
+        self.programs = Programs()
+        self._draws: dict[Any, DrawPipeline] = {}
+        self._parts: dict[Any, Code] = {}
+        self._kernels: dict[Any, Code] = {}
+        self._wrap = wrap  # address of a front function -> callable
+        self._raster: Code | None = None
+
+    def part(self, kind: str, key: Any, make: Any) -> Code:
+        """A compiled function by its key."""
+        found = self._parts.get((kind, key))
+        if found is None:
+            if len(self._parts) >= 4096:
+                self._parts.pop(next(iter(self._parts)))
+            found = self._parts[kind, key] = self.jit.compile(make(), kind=kind)
+        return found
+
+    def raster(self) -> int:
+        """The tile loop."""
+        return self.part("raster", (), raster.compile_raster)["raster"]
+
+    def bind(self, state: PipelineState, program: Program, stage: Stage, uav_stage: Stage) -> Bound:
+        """Resolve the views, samplers and unordered access views that a program uses."""
+        high, slots = stage << 8, program.slots
+        resources: list[int] = []
+        views: list[ResolvedView] = []
+        view_keys: list[tuple[int, ViewKey]] = []
+        sampler_keys: list[tuple[int, SamplerKey]] = []
+        uav_keys: list[tuple[int, ViewKey]] = []
+        bound = state.bindings.get(Op.SET_RESOURCE, {})
+        for slot in slots.resources:
+            p = bound.get(high | slot)
+            if p is None:
+                resources.append(0)
+                continue
+            v = self.bindings.view(p)
+            view_keys.append((slot, v.key))
+            resources.append(v.pointer)
+            views.append(v)
+        bound = state.bindings.get(Op.SET_SAMPLER, {})
+        for slot in slots.samplers:
+            p = bound.get(high | slot)
+            if p is None:
+                s = self.bindings.default_sampler()
+            else:
+                s = self.bindings.sampler(p)
+            sampler_keys.append((slot, s.key))
+            resources.append(s.pointer)
+        bound = state.bindings.get(Op.SET_UAV, {})
+        for slot in slots.uavs:
+            p = bound.get(uav_stage << 8 | slot)
+            if p is None:
+                resources.append(0)
+                continue
+            v = self.bindings.view(p, write=True)
+            uav_keys.append((slot, v.key))
+            resources.append(v.pointer)
+            views.append(v)
+        return Bound(ShaderKey(tuple(view_keys), tuple(sampler_keys), tuple(uav_keys)), resources, views)
+
+    def kernel(self, program: Program, key: ShaderKey) -> Code:
+        """A compute kernel."""
+        return self.part(
+            "kernel", (id(program), key), lambda: compute.compile_kernel(program.program, key, self.lanes)
+        )
+
+    def draw(
+        self,
+        state: PipelineState,
+        vs: Program,
+        vs_bound: Bound,
+        ps: Program | None,
+        ps_bound: Bound | None,
+        topology: int,
+        index_size: int,
+        targets: tuple[tuple[int, int], ...],
+        depth_format: int,
+        samples: int,
+        read_only: int,
+        counting: bool,
+    ) -> DrawPipeline:
+        """The functions of a draw in this state. ``targets``: (slot, format)."""
+        assert vs.layout is not None
+        elements = input_elements(state, vs)
+        blend = packet(state, Op.SET_BLEND)
+        blend_words = tuple(blend["data"].tolist()) if blend is not None else (TargetBlend().pack(),) * 8
+        blend_arg = int(blend["arg"]) if blend is not None else 0
+        ds = packet(state, Op.SET_DEPTH_STENCIL_STATE)
+        ds_words = tuple(ds["data"].tolist()[:3]) if ds is not None else DepthStencil().pack()[:3]
+        rs = packet(state, Op.SET_RASTERIZER)
+        rs_word = int(rs["data"][0]) if rs is not None else Rasterizer().pack()[0]
+        key = (
+            id(vs), vs_bound.key, id(ps), ps_bound.key if ps_bound else None, topology, index_size, targets, depth_format,
+            samples, read_only, counting, elements, blend_words, blend_arg, ds_words, rs_word & 0x1FF,
+        )  # fmt: skip
+        found = self._draws.get(key)
+        if found is None:
+            if len(self._draws) >= 8192:
+                self._draws.pop(next(iter(self._draws)))
+            found = self._draws[key] = self._make(
+                vs, vs_bound.key, ps, ps_bound.key if ps_bound else ShaderKey(), elements, topology, index_size, targets,
+                blend_words, blend_arg, depth_format, samples, read_only, ds_words, rs_word, counting,
+            )  # fmt: skip
+        return found
+
+    def _make(
+        self, vs: Program, vs_key: ShaderKey, ps: Program | None, ps_key: ShaderKey, elements: tuple[InputElement, ...],
+        topology: int, index_size: int, targets: tuple[tuple[int, int], ...], blend_words: tuple[int, ...], blend_arg: int,
+        depth_format: int, samples: int, read_only: int, ds_words: tuple[int, ...], rs_word: int, counting: bool,
+    ) -> DrawPipeline:  # fmt: skip
+        layout = vs.layout
+        assert layout is not None
+        if rs_word & 3 == FillMode.WIREFRAME:
+            raise UnsupportedError("wireframe")
+        inputs, planes = pixel.link(ps.program if ps else None, layout)
+        modes = tuple(mode for _, mode in planes)
+        setup = front.SetupKey(
+            layout.components, planes, topology, index_size, samples > 1, front.clip_components(layout), layout.viewport >= 0, self.lanes
+        )
+        outputs = pixel.colour_outputs(ps.program if ps else None) if targets else ()
+        dual = any(
+            16 <= f <= 19 for word in blend_words[:1] if word & 1 for f in (word >> 1 & 31, word >> 6 & 31, word >> 14 & 31, word >> 19 & 31)
+        )
+        used = {slot for slot, _ in targets} | ({1} if dual else set())
+        alpha = bool(blend_arg & BlendFlag.ALPHA_TO_COVERAGE)
+        outputs = tuple(o for o in outputs if o >> 2 in used or (alpha and o == 3))
+        depth = depth_key(depth_format, ds_words, read_only)
+        pixel_key = pixel.PixelKey(ps_key, inputs, modes, depth, samples, alpha, outputs, self.lanes, counting)
+        written = {o >> 2 for o in outputs}
+        merger_key = merger.MergerKey(
+            tuple(
+                target_key(slot, format, blend_words[slot], blend_arg)
+                for slot, format in targets
+                if slot in written and blend_words[slot] >> 27 & 15
+            ),
+            outputs, samples, self.lanes,
+        )  # fmt: skip
+        parts = [
+            self.part("vertex", (id(vs), vs_key, elements), lambda: vertex.compile_vertex(vs.program, vs_key, elements, layout, self.lanes)),
+            self.part("front", setup, lambda: front.compile_front(setup)),
+            self.part("pixel", (id(ps), pixel_key), lambda: pixel.compile_pixel(ps.program if ps else None, pixel_key)),
+            self.part("merger", merger_key, lambda: merger.compile_merger(merger_key)),
+        ]
+        return DrawPipeline(
+            self._wrap(parts[1]["front"]), setup, parts[0]["vertex"], parts[2]["pixel"], parts[3]["merger"], vs, ps,
+            tuple(parts), depth.write or depth.stencil,
+        )  # fmt: skip
+
+
+def input_elements(state: PipelineState, vs: Program) -> tuple[InputElement, ...]:
+    """The elements that the vertex program reads."""
+    bound = state.bindings.get(Op.SET_INPUT_LAYOUT, {})
+    first = bound.get(0)
+    if first is None:
+        return ()
+    total = int(first["arg"])
+    if total > 32:
+        raise FaultError(Fault.BAD_DESCRIPTOR, f"{total} input elements")
+    out = []
+    for i in range(total):
+        group = bound.get(i - i % INPUT_ELEMENTS_PER_PACKET)
+        if group is None:
+            raise FaultError(Fault.PIPELINE, f"input element {i} of {total} is missing")
+        at = i % INPUT_ELEMENTS_PER_PACKET * 2
+        element = InputElement.unpack(int(group["data"][at]), int(group["data"][at + 1]))
+        if element.format not in FORMATS or not formats.supported(element.format):
+            raise FaultError(Fault.BAD_DESCRIPTOR, f"vertex format {element.format}")
+        out.append(element)
+    return tuple(out)
+
+
+def depth_key(format: int, words: tuple[int, ...], read_only: int) -> pixel.DepthKey:
+    """What of the depth-stencil state is compiled in."""
+    if not format:
+        return pixel.DepthKey()
+    info = FORMATS[Format(format)]
+    state = DepthStencil.unpack((*words, 0))
+    has_stencil = info.stencil is not None
+    test = state.comparison if state.depth_enable else 0
+    if state.depth_enable and not 1 <= state.comparison <= 8:
+        raise FaultError(Fault.BAD_DESCRIPTOR, f"depth comparison {state.comparison}")
+    write = state.depth_write and bool(test) and not read_only & 1
+    stencil = state.stencil_enable and has_stencil
+    if not stencil:
+        return pixel.DepthKey(format, test, write)
+
+    def face(f: StencilFace) -> tuple[int, int, int, int]:
+        if not all(1 <= op <= 8 for op in (f.fail, f.depth_fail, f.passed, f.comparison)):
+            raise FaultError(Fault.BAD_DESCRIPTOR, f"stencil operations {f}")
+        return f.fail, f.depth_fail, f.passed, f.comparison
+
+    mask = 0 if read_only & 2 else state.write_mask
+    return pixel.DepthKey(format, test, write, True, state.read_mask, mask, face(state.front), face(state.back))
+
+
+def target_key(slot: int, format: int, word: int, arg: int) -> merger.TargetKey:
+    """What of a target's blend state is compiled in."""
+    b = TargetBlend.unpack(word)
+    info = FORMATS[Format(format)]
+    logic = arg >> 8 & 15 if arg & BlendFlag.LOGIC_OP else -1
+    enable = b.enable and not info.is_integer and logic < 0
+    factors = (b.src, b.dst, b.op, b.src_alpha, b.dst_alpha, b.op_alpha)
+    if enable:
+        known = (*range(1, 12), *range(14, 20))
+        if any(f not in known for f in (b.src, b.dst, b.src_alpha, b.dst_alpha)) or not (1 <= b.op <= 5 and 1 <= b.op_alpha <= 5):
+            raise FaultError(Fault.BAD_DESCRIPTOR, f"blend {b}")
+    return merger.TargetKey(slot, format, enable, factors if enable else (2, 1, 1, 2, 1, 1), b.write_mask, logic)
+
+
+def cull_bits(rasterizer: Rasterizer) -> int:
+    """Bit 0: drop triangles that are clockwise on the screen; bit 1: counter-clockwise ones."""
+    if rasterizer.cull == CullMode.FRONT:
+        return 2 if rasterizer.front_counter_clockwise else 1
+    if rasterizer.cull == CullMode.BACK:
+        return 1 if rasterizer.front_counter_clockwise else 2
+    return 0
+
+
+__all__ = ["Bound", "DrawPipeline", "Pipelines", "Program"]

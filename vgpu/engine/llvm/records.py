@@ -1,0 +1,179 @@
+"""The records that Python fills and generated code reads: one place for their layout.
+
+Offsets are bytes. All pointers are host addresses that were checked against the extent of what they name before they got here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+#: A buffer or texture as a shader sees it. For buffers ``size`` is bytes (raw, structured) or elements (typed).
+RESOURCE: Final = np.dtype(
+    [
+        ("base", "<u8"),
+        ("counter", "<u8"),  # host address of the UAV counter, or of a word nobody reads
+        ("size", "<u4"),
+        ("width", "<u4"),
+        ("height", "<u4"),
+        ("depth", "<u4"),
+        ("slices", "<u4"),  # seen by the view
+        ("first_slice", "<u4"),
+        ("slice_pitch", "<u4"),
+        ("mips", "<u4"),  # seen by the view
+        ("first_mip", "<u4"),
+        ("samples", "<u4"),
+        ("sample_pitch", "<u4"),
+        ("min_lod", "<f4"),
+        ("stride", "<u4"),
+        ("count", "<u4"),  # structured: elements
+        ("reserved", "<u4", (2,)),
+        ("mip_offset", "<u4", (16,)),  # indexed by the mip of the resource
+        ("row_pitch", "<u4", (16,)),
+        ("depth_pitch", "<u4", (16,)),
+    ]
+)
+SAMPLER: Final = np.dtype(
+    [
+        ("lod_bias", "<f4"),
+        ("min_lod", "<f4"),
+        ("max_lod", "<f4"),
+        ("reserved", "<u4"),
+        ("border", "<f4", (4,)),
+    ]
+)
+
+
+def offset(dtype: np.dtype[np.void], name: str) -> int:
+    """Byte offset of a field."""
+    fields = dtype.fields
+    assert fields is not None
+    return int(fields[name][1])
+
+#: A vertex buffer as the fetch sees it.
+VERTEX_BUFFER: Final = np.dtype([("base", "<u8"), ("size", "<u4"), ("stride", "<u4")])
+
+#: A viewport: screen = clip / w * scale + offset, and the rectangle of pixels that may be drawn (inclusive).
+VIEWPORT: Final = np.dtype(
+    [
+        ("scale", "<f4", (3,)),
+        ("offset", "<f4", (3,)),
+        ("min_depth", "<f4"),
+        ("max_depth", "<f4"),
+        ("left", "<i4"),
+        ("top", "<i4"),
+        ("right", "<i4"),
+        ("bottom", "<i4"),
+    ]
+)
+
+#: What the front end is given for one draw; ``instance`` and ``primitive`` say where to go on after the bins were emptied.
+FRONT: Final = np.dtype(
+    [
+        ("vertex_function", "<u8"),
+        ("vertex_block", "<u8"),
+        ("index_buffer", "<u8"),
+        ("draw", "<u8"),  # DRAW record, in the arena
+        ("pass", "<u8"),  # PASS record
+        ("stop", "<u8"),
+        ("scratch", "<u8"),  # vertex store and lists
+        ("index_count", "<u4"),  # indices that the buffer holds
+        ("index_size", "<u4"),  # 2 or 4; 0 = not indexed
+        ("start", "<u4"),  # first index
+        ("count", "<u4"),  # vertices or indices per instance
+        ("primitives", "<u4"),  # per instance
+        ("add", "<u4"),  # what a vertex number gets added when it is fetched
+        ("instances", "<u4"),
+        ("start_instance", "<u4"),
+        ("instance", "<u4"),
+        ("primitive", "<u4"),
+        ("topology", "<u4"),
+        ("cull", "<u4"),  # bit 0: drop clockwise on screen, bit 1: drop counter-clockwise
+        ("front_ccw", "<u4"),
+        ("clip", "<u4"),  # mask of clip planes that are tested
+        ("bias", "<f4"),  # depth bias, in depth units
+        ("bias_slope", "<f4"),
+        ("bias_clamp", "<f4"),
+        ("bias_float", "<u4"),  # depth is floating point: the unit depends on the primitive's largest depth
+        ("rasterize", "<u4"),
+        ("run", "<u4"),  # indexed strips: where the current strip begins
+        ("primitive_id", "<u4"),
+        ("reserved", "<u4"),
+        ("vertices_in", "<u8"),  # statistics
+        ("vertices_shaded", "<u8"),
+        ("primitives_in", "<u8"),
+        ("clipper_in", "<u8"),
+        ("clipper_out", "<u8"),
+        ("buffers", VERTEX_BUFFER, (32,)),
+        ("viewports", VIEWPORT, (16,)),
+    ]
+)
+
+#: What outlives the draw call until its tiles are done.
+DRAW: Final = np.dtype(
+    [
+        ("pixel_function", "<u8"),
+        ("merger_function", "<u8"),
+        ("pixel_block", "<u8"),
+        ("samples_passed", "<u8"),  # pointer to per-thread counters (u64, 64 bytes apart), or null
+        ("sample_mask", "<u4"),
+        ("stencil_reference", "<u4"),
+        ("blend_factor", "<f4", (4,)),
+        ("min_depth", "<f4"),
+        ("max_depth", "<f4"),
+        ("reserved", "<u4", (2,)),
+    ]
+)
+
+#: A render target or depth buffer of a pass.
+SURFACE: Final = np.dtype([("base", "<u8"), ("row_pitch", "<u4"), ("sample_pitch", "<u4"), ("slice_pitch", "<u4"), ("slices", "<u4")])
+
+#: The surfaces drawn to, the bins and the arena. One per context.
+PASS: Final = np.dtype(
+    [
+        ("targets", SURFACE, (8,)),
+        ("depth", SURFACE),
+        ("width", "<i4"),
+        ("height", "<i4"),
+        ("tiles_x", "<i4"),
+        ("tiles_y", "<i4"),
+        ("next_tile", "<u4"),
+        ("reserved", "<u4"),
+        ("cursors", "<u8"),  # per tile: index of the next free entry
+        ("chunks", "<u8"),  # u32 entries in chunks of 16, the last the index of the next chunk
+        ("chunk_next", "<u4"),  # first chunk not in use
+        ("chunk_limit", "<u4"),
+        ("arena", "<u8"),  # triangles and draws
+        ("arena_next", "<u4"),  # bytes in use
+        ("arena_limit", "<u4"),
+        ("hiz", "<u8"),  # per tile: nothing visible can lie behind (float bits), see pixel.py
+        ("stop", "<u8"),
+        ("thread_scratch", "<u8"),  # per thread: pointer to scratch
+        ("raster", "<u8"),  # the function that empties the bins
+        ("triangles", "<u8"),  # binned since the last raster: how much work there is
+        ("entries", "<u8"),
+    ]
+)
+
+TILE: Final = 64
+CHUNK: Final = 16  #: entries of a bin chunk, one of them the link
+
+#: Head of a triangle record: u32/f32 words by name. Planes (value at the origin, d/dx, d/dy) follow from TRIANGLE_PLANES on.
+TRIANGLE: Final = {
+    "draw": 0,  # u64
+    "a": 2,  # edge i: a * x + b * y + c >= 0, in 1/256 pixel
+    "b": 5,
+    "flags": 8,  # 1 = front facing; bits 8.. render target slice, bits 24.. viewport
+    "primitive": 9,
+    "c": 10,  # three i64
+    "left": 16,
+    "top": 17,
+    "right": 18,
+    "bottom": 19,
+    "x": 20,  # origin of the planes, pixels
+    "y": 21,
+    "z": 22,  # plane
+    "w": 25,  # plane of 1/w
+}
+TRIANGLE_PLANES: Final = 28
