@@ -74,7 +74,7 @@ _SYNC = lookup(SYNC_FLAGS) | {"none": SyncFlags.NONE}
 _SUFFIXES = frozenset({"sat", "z", "nz", "aoffimmi", "indexable", "uint", "rcpfloat"})
 _PRECISE = re.compile(r"\[precise(?:\(([xyzw]+)\))?\]", re.IGNORECASE)
 _RETURN_SUFFIX = re.compile(r"_(uint|rcpfloat)\b", re.IGNORECASE)
-_SEMANTIC = re.compile(r"([A-Za-z_]\w*?)(\d*)(?=\s|$)")
+_SEMANTIC = re.compile(r"([A-Za-z_](?:\w*[A-Za-z_])?)(\d*)(?=\s|$)", re.ASCII)
 _OPTION = re.compile(r"(used|stream)=(\w+)")
 _KINDS = {".in": "Input", ".out": "Output", ".patch": "Patch Constant"}
 _PHASES = (Opcode.HS_CONTROL_POINT_PHASE, Opcode.HS_FORK_PHASE, Opcode.HS_JOIN_PHASE)
@@ -395,6 +395,7 @@ class _Assembler:
         if len(operand.indices) < 2 or operand.indices[-1].relative is not None:
             raise cursor.fault("fcall takes fp#[array index][function]")
         instruction.function_index = operand.indices.pop().immediate
+        instruction.long_length = cursor.try_take("[long]")
 
     # --- signatures -------------------------------------------------------------------------------------------
 

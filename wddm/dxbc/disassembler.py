@@ -264,6 +264,7 @@ def format_instruction(instruction: Instruction, program: Program | None = None)
         operands.append(format_operand(operand, info.types[i], masked=masked, program=program))
     if opcode is Opcode.FCALL:
         operands[0] += f"[{instruction.function_index}]"
+        operands[0] += " [long]" if instruction.long_length else ""
     operands += [f"pad(0x{word:x})" for word in instruction.padding]
     return f"{text} {', '.join(operands)}" if operands else text
 
@@ -293,7 +294,7 @@ def format_declaration(d: Declaration, program: Program) -> str:
         return _customdata(d.custom_class, d.data)
     name = DECLARATION_NAMES.get(opcode, OPCODES[opcode].mnemonic)
     if opcode in _NAMED:
-        return f"{name} {_NAMED[opcode](d)}".rstrip()
+        return f"{name} {_NAMED[opcode](d)}".rstrip() + (" [long]" if d.long_length else "")
     if opcode in _COUNTED:
         return f"{name} {d.count}"
     space = f", space={d.space}" if program.model == (5, 1) and opcode in _SPACED else ""
@@ -419,7 +420,8 @@ def _interpolated(name: str, d: Declaration, program: Program) -> str:
 
 def _interface(name: str, d: Declaration, program: Program) -> str:
     name += "_dynamicindexed" if d.dynamic else ""
-    return f"{name} fp{d.register}[{d.array_length}][{d.call_sites}] = {_function_list('ft', d.members)}"
+    text = f"{name} fp{d.register}[{d.array_length}][{d.call_sites}] = {_function_list('ft', d.members)}"
+    return text + (" [long]" if d.long_length else "")
 
 
 _OPERAND_FORMS: dict[Opcode, Callable[[str, Declaration, Program], str]] = {

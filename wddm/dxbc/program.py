@@ -277,6 +277,8 @@ class Declaration:
     custom_class: CustomDataClass = CustomDataClass.COMMENT
     data: bytes = b""
     """Custom data behind its two leading dwords; the immediate constant buffer is 16 bytes per vec4."""
+    long_length: bool = False
+    """DCL_FUNCTION_TABLE and DCL_INTERFACE: the length has a dword of its own although it would fit the token."""
     offset: int = field(default=0, compare=False)
     """Dword at which the decoder found it; 0 for declarations made otherwise."""
 
@@ -319,6 +321,8 @@ class Instruction:
     """``customdata``: the bytes behind its two leading dwords."""
     padding: tuple[int, ...] = ()
     """Dwords that the compiler left behind the operands (``samplepos``, feedback forms)."""
+    long_length: bool = False
+    """FCALL: the length has a dword of its own."""
     offset: int = field(default=0, compare=False)
     """Dword at which the decoder found it; 0 for instructions made otherwise."""
 

@@ -95,8 +95,9 @@ def parse_format(text: str) -> tuple[ComponentType, MinPrecision] | None:
 
 
 _ROW = re.compile(
-    r"//\s*(?:m(?P<stream>[0-3]):)?(?P<name>\S+)\s+(?P<index>\d+)\s+(?P<mask>[xyzw][xyzw ]*|N/A|_)\s+"
-    r"(?P<register>\w+)\s+(?P<value>\w+)\s+(?P<format>[\w:]+)(?P<used>.*)$"
+    r"//\s*(?:m(?P<stream>[0-3]):)?(?P<name>\S+)\s+(?P<index>\d{1,10})\s+(?P<mask>[xyzw][xyzw ]*|N/A|_)\s+"
+    r"(?P<register>\w+)\s+(?P<value>\w+)\s+(?P<format>[\w:]+)(?P<used>.*)$",
+    re.ASCII,
 )
 
 
@@ -116,8 +117,10 @@ def parse_row(line: str, is_input: bool) -> SignatureElement | str | None:
         return f"system value {match['value']!r} is none of {', '.join(w.upper() for w in _SYSVALUES)}"
     value = _SYSVALUES[match["value"].lower()]
     place, mask_text, used_text = match["register"], match["mask"].strip(), match["used"].strip()
-    if place.isdecimal() and int(place) > 31:
+    if place.isdecimal() and (len(place) > 2 or int(place) > 31):
         return f"register {place} is beyond 31"
+    if int(match["index"]) > 0xFFFFFFFF:
+        return f"semantic index {match['index']} does not fit 32 bits"
     mask = 1 if mask_text == "N/A" else _mask(mask_text)
     used = {"YES": 1, "NO": 0}.get(used_text, _mask(used_text))
     if mask is None or used is None:

@@ -23,14 +23,15 @@ _PRECISIONS = lookup(MIN_PRECISIONS)
 _COMPONENT = {letter: i & 3 for i, letter in enumerate("xyzwrgba")}
 
 _SPACE = re.compile(r"[ \t]*")
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_UNSIGNED = re.compile(r"0[xX][0-9a-fA-F]+|\d+")
+_WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_UNSIGNED = re.compile(r"0[xX][0-9a-fA-F]+|\d+", re.ASCII)
 _LITERAL = re.compile(
     r"(?P<hex>[+-]?0[xX][0-9a-fA-F]+)|(?P<float>[+-]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?|[+-]?(?:inf|nan)\b)"
-    r"|(?P<int>[+-]?\d+)"
+    r"|(?P<int>[+-]?\d+)",
+    re.ASCII,
 )
-_REGISTER = re.compile(r"([A-Za-z]+)(\d*)")
-_SUFFIX = re.compile(r"\.(?:(?P<count>[014])(?::(?P<raw>0[xX][0-9a-fA-F]{1,3}))?\b|(?P<letters>[A-Za-z]+|_)(?!\w))")
+_REGISTER = re.compile(r"([A-Za-z]+)(\d*)", re.ASCII)
+_SUFFIX = re.compile(r"\.(?:(?P<count>[014])(?::(?P<raw>0[xX][0-9a-fA-F]{1,3}))?\b|(?P<letters>[A-Za-z]+|_)(?!\w))", re.ASCII)
 _NOTES = re.compile(r"\s*\{([^}]*)\}")
 
 
@@ -127,7 +128,7 @@ class Cursor:
         if found["float"] is not None:
             value = float(found[0])
             bits = float_bits(value)
-            if bits & 0x7FFFFFFF == 0x7F800000 and not math.isinf(value):
+            if bits & 0x7FFFFFFF == 0x7F800000 and "inf" not in found[0]:
                 raise Fault(f"{found[0]} is beyond a float", start, found.end() - start)
             return bits
         if len(found[0]) > 13 or not -(1 << 31) <= (number := int(found[0], 16 if found["hex"] else 10)) < 1 << 32:
@@ -148,7 +149,10 @@ class Cursor:
             if self.text[self.pos : self.pos + 1] in ("l", "L"):
                 self.pos += 1
                 self.skip()
-            bits = struct.unpack("<Q", struct.pack("<d", float(found[0])))[0]
+            value = float(found[0])
+            if math.isinf(value) and "inf" not in found[0]:
+                raise Fault(f"{found[0]} is beyond a double", start, found.end() - start)
+            bits = struct.unpack("<Q", struct.pack("<d", value))[0]
         return bits & 0xFFFFFFFF, bits >> 32
 
     def braced(self, what: str) -> list[int]:

@@ -349,6 +349,7 @@ def _function_body(d: Declaration, cursor: Cursor, sm51: bool) -> None:
 def _function_table(d: Declaration, cursor: Cursor, sm51: bool) -> None:
     d.register = _numbered(cursor, "ft")
     d.members = _members(cursor, "fb")
+    d.long_length = cursor.try_take("[long]")
 
 
 def _interface(d: Declaration, cursor: Cursor, sm51: bool) -> None:
@@ -362,6 +363,7 @@ def _interface(d: Declaration, cursor: Cursor, sm51: bool) -> None:
     d.members = _members(cursor, "ft")
     if d.array_length > 0xFFFF or len(d.members) > 0xFFFF:
         raise cursor.fault("array length and table count have 16 bits each")
+    d.long_length = cursor.try_take("[long]")
 
 
 def _word_of(field: str, table: Mapping[str, _T], what: str) -> Callable[[Declaration, Cursor, bool], None]:

@@ -40,6 +40,7 @@ _DIMENSIONS = tuple(Dimension)
 _PHASES = (Opcode.HS_CONTROL_POINT_PHASE, Opcode.HS_FORK_PHASE, Opcode.HS_JOIN_PHASE)
 _LONG = (Opcode.DCL_INTERFACE, Opcode.DCL_FUNCTION_TABLE, Opcode.FCALL)
 """Opcodes whose length may exceed 127: a length field of 0, the length in the next dword."""
+_MAX_LENGTH = 127
 _EXTENDED = (OpcodeGroup.TEXTURE, OpcodeGroup.MEMORY, OpcodeGroup.ATOMIC)
 """Instructions that name resources: texel offsets and resource types go with them."""
 
@@ -95,10 +96,12 @@ def decode(payload: bytes | bytearray | memoryview) -> Program:
             pos = _read_customdata(token, words, pos, declarations, instructions)
             continue
         length, body = token >> 24 & 0x7F, pos + 1
+        long_length = False
         if not length and opcode in _LONG:
             if body == end:
                 raise DxbcError(f"{info.mnemonic} ends before its length", 4 * pos)
             length, body = words[body], body + 1
+            long_length = length - 1 <= _MAX_LENGTH
         next_pos = pos + length
         if next_pos < body or next_pos > end:
             raise DxbcError(
@@ -110,6 +113,7 @@ def decode(payload: bytes | bytearray | memoryview) -> Program:
             if token >> 31:
                 raise DxbcError(f"{info.mnemonic} cannot have extended opcode tokens", 4 * pos)
             declarations.append(read_declaration(opcode, words, pos, body, next_pos, sm51))
+            declarations[-1].long_length = long_length
         elif opcode in _PHASES and hull:
             if token != 1 << 24 | opcode:
                 raise DxbcError(f"{info.mnemonic} is more than its one token", 4 * pos)
@@ -124,6 +128,7 @@ def decode(payload: bytes | bytearray | memoryview) -> Program:
             raise DxbcError(f"{info.mnemonic} stands before the first phase of the hull shader", 4 * pos)
         else:
             instructions.append(_read_instruction(info, words, pos, body, next_pos))
+            instructions[-1].long_length = long_length
         pos = next_pos
     return program
 
@@ -296,7 +301,7 @@ def _write_one_declaration(declaration: Declaration, words: list[int], sm51: boo
     start = len(words)
     words.append(0)
     controls = write_declaration(declaration, words, sm51)
-    _finish(declaration.opcode, controls, words, start)
+    _finish(declaration, controls, words, start)
 
 
 def _write_customdata(class_: CustomDataClass, data: bytes, words: list[int]) -> None:
@@ -307,15 +312,15 @@ def _write_customdata(class_: CustomDataClass, data: bytes, words: list[int]) ->
     words += struct.unpack(f"<{len(data) // 4}I", data)
 
 
-def _finish(opcode: Opcode, bits: int, words: list[int], start: int) -> None:
+def _finish(part: Declaration | Instruction, bits: int, words: list[int], start: int) -> None:
     """Complete the opcode token at ``start`` once the length is known."""
     length = len(words) - start
-    if length > 127:
-        if opcode not in _LONG:
-            raise DxbcError(f"{length} dwords, an instruction has at most 127")
+    if length > _MAX_LENGTH or part.long_length:
+        if part.opcode not in _LONG:
+            raise DxbcError(f"{length} dwords, an instruction has at most {_MAX_LENGTH}")
         words.insert(start + 1, length + 1)
         length = 0
-    words[start] = opcode | bits | length << 24
+    words[start] = part.opcode | bits | length << 24
 
 
 def _write_instruction(instruction: Instruction, words: list[int]) -> None:
@@ -351,7 +356,7 @@ def _write_instruction(instruction: Instruction, words: list[int]) -> None:
         if not info.may_pad or len(instruction.padding) > 1 or not 0 <= instruction.padding[0] <= 0xFFFFFFFF:
             raise DxbcError(f"padding {instruction.padding} is not allowed")
         words += instruction.padding
-    _finish(opcode, bits, words, start)
+    _finish(instruction, bits, words, start)
 
 
 def _controls(instruction: Instruction, info: OpcodeInfo) -> int:

@@ -243,8 +243,11 @@ def _relative(i: Instruction, operand: Operand, program: Program, registers: Reg
 
 
 def _bound(i: Instruction, operand: Operand, program: Program, registers: Registers, report: Report) -> None:
+    slot = operand.indices[0].relative
+    if slot is not None and slot.type is RegisterType.THIS_POINTER:
+        return  # a class instance says where its data is bound
     d = registers.bound.get((operand.type, operand.index))
-    if d is None or operand.indices[0].relative is not None:
+    if d is None or slot is not None:
         report(f"{_word(operand)} is not declared", i)
         return
     assert d.operand is not None

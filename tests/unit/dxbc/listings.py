@@ -227,7 +227,7 @@ label fb0
 mov r0.x, l(1.0)
 ret
 label fb1
-mov r0.x, this[0].x
+mov r0.x, cb[this[0].x + 0][this[0].y + 1].x
 ret
 """
 

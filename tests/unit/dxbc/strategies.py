@@ -104,7 +104,7 @@ def instructions(draw: st.DrawFn, opcode: Opcode | None = None) -> Instruction:
     if opcode is Opcode.SYNC:
         instruction.sync_flags = SyncFlags(draw(st.integers(0, 15)))
     if opcode is Opcode.FCALL:
-        instruction.function_index = draw(dwords)
+        instruction.function_index, instruction.long_length = draw(dwords), draw(st.booleans())
         instruction.operands[0] = Operand(
             RegisterType.INTERFACE, 0, Selection.MASK, 0, [draw(indices()) for _ in range(draw(st.integers(1, 2)))]
         )
@@ -209,7 +209,7 @@ def declarations(draw: st.DrawFn, sm51: bool, opcode: Opcode | None = None) -> D
     if opcode in _FUNCTIONS:
         d.register = draw(dwords)
     if opcode in _FUNCTIONS[1:]:
-        d.members = tuple(draw(st.lists(dwords, max_size=5)))
+        d.members, d.long_length = tuple(draw(st.lists(dwords, max_size=5))), draw(st.booleans())
     if opcode is Opcode.DCL_INTERFACE:
         d.call_sites, d.array_length = draw(dwords), draw(st.integers(0, 0xFFFF))
     return d

@@ -32,7 +32,7 @@ def _swallow(payload: bytes) -> None:
         _placed(error, payload)
         return
     check(program)
-    # Oddly ordered extended tokens and long length forms are written back in their usual form.
+    # Oddly ordered extended tokens and empty extended operand tokens are written back in their usual form.
     again = encode(program)
     assert decode(again) == program
     assert assemble_program(format_program(program)) == program
