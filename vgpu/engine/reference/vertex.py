@@ -1,0 +1,237 @@
+"""Input assembly: which vertices and primitives a draw has, and the vertex data that the vertex program reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from vgpu.engine import DrawCall, FaultError, PipelineState
+from vgpu.memory import Memory
+from wddm.hw.descriptors import INPUT_ELEMENTS_PER_PACKET, InputElement
+from wddm.hw.formats import FORMATS, Format
+from wddm.hw.interrupts import Fault
+from wddm.hw.packets import Op, Topology
+
+from . import formats
+from .bindings import packet
+
+Array = npt.NDArray[Any]
+#: Primitives in a batch.
+BATCH: Final = 4096
+_STRIPS: Final = (Topology.LINESTRIP, Topology.TRIANGLESTRIP, Topology.LINESTRIP_ADJ, Topology.TRIANGLESTRIP_ADJ)
+#: Vertices per primitive, and the step from one to the next in the vertex stream.
+_SHAPES: Final = {
+    Topology.POINTLIST: (1, 1),
+    Topology.LINELIST: (2, 2),
+    Topology.LINESTRIP: (2, 1),
+    Topology.TRIANGLELIST: (3, 3),
+    Topology.TRIANGLESTRIP: (3, 1),
+    Topology.LINELIST_ADJ: (4, 4),
+    Topology.LINESTRIP_ADJ: (4, 1),
+    Topology.TRIANGLELIST_ADJ: (6, 6),
+    Topology.TRIANGLESTRIP_ADJ: (6, 2),
+}
+
+
+@dataclass(slots=True)
+class Batch:
+    """Some primitives: ``primitives (P, k)`` index the vertices; per vertex what it is fetched with."""
+
+    primitives: Array
+    primitive_id: Array
+    vertex_id: Array  #: SV_VertexID
+    fetch: Array  #: index into per-vertex buffers
+    instance: Array  #: SV_InstanceID
+
+
+def vertices_per_primitive(topology: int) -> int:
+    """How many vertices a primitive of ``topology`` has. Raises FaultError(PIPELINE) for none that exists."""
+    if Topology.PATCHLIST_1 <= topology <= Topology.PATCHLIST_32:
+        return topology - Topology.PATCHLIST_1 + 1
+    shape = _SHAPES.get(topology)  # type: ignore[call-overload]
+    if shape is None:
+        raise FaultError(Fault.PIPELINE, f"primitive topology {topology}")
+    return int(shape[0])
+
+
+def primitives_of(topology: int, count: int) -> Array:
+    """Primitives of ``count`` consecutive vertices, ``(P, k)`` positions; incomplete ones are left out."""
+    k = vertices_per_primitive(topology)
+    step = k if topology >= Topology.PATCHLIST_1 else _SHAPES[Topology(topology)][1]
+    n = max(0, (count - k) // step + 1)
+    out = np.arange(n)[:, None] * step + np.arange(k)
+    if topology == Topology.TRIANGLESTRIP:
+        out[1::2] = out[1::2][:, [0, 2, 1]]  # keeps the winding, and the leading vertex
+    if topology == Topology.TRIANGLESTRIP_ADJ:
+        out = _adjacent_strip(n)
+    return out
+
+
+def _adjacent_strip(n: int) -> Array:
+    """Triangle strip with adjacency: vertices 0 2 4 of each, neighbours 1 3 5."""
+    i = np.arange(n)
+    last = i == n - 1
+    before = np.where(i == 0, 1, 2 * i - 2)  # neighbour across the edge shared with the triangle before
+    after = np.where(last, 2 * i + 5, 2 * i + 6)
+    side = 2 * i + 3
+    even = np.stack([2 * i, before, 2 * i + 2, after, 2 * i + 4, side], 1)
+    odd = np.stack([2 * i, side, 2 * i + 4, after, 2 * i + 2, before], 1)
+    return np.where((i % 2 == 0)[:, None], even, odd)
+
+
+def main_vertices(topology: int, primitives: Array) -> Array:
+    """Primitives without their adjacent vertices."""
+    if topology in (Topology.LINELIST_ADJ, Topology.LINESTRIP_ADJ):
+        return primitives[:, 1:3]
+    if topology in (Topology.TRIANGLELIST_ADJ, Topology.TRIANGLESTRIP_ADJ):
+        return primitives[:, ::2]
+    return primitives
+
+
+def _indices(memory: Memory, state: PipelineState, call: DrawCall) -> tuple[Array, int]:
+    """Index values of an indexed draw (0 beyond the buffer) and the strip cut value."""
+    bound = packet(state, Op.SET_INDEX_BUFFER)
+    out = np.zeros(call.count, np.uint32)
+    if bound is None:
+        return out, 0xFFFF_FFFF
+    format = int(bound["data"][0])
+    if format not in (Format.R16_UINT, Format.R32_UINT):
+        raise FaultError(Fault.BAD_DESCRIPTOR, f"index format {format}")
+    size = 2 if format == Format.R16_UINT else 4
+    extent = int(bound["extent"]) // size * size
+    data = memory.view(int(bound["address"]), extent).view(f"u{size}")[call.start : call.start + call.count]
+    out[: len(data)] = data
+    return out, (1 << 8 * size) - 1
+
+
+def assemble(memory: Memory, state: PipelineState, call: DrawCall) -> Iterator[Batch]:
+    """The draw's primitives in order, in batches."""
+    topology = int(p["arg"]) if (p := packet(state, Op.SET_TOPOLOGY)) is not None else 0
+    k = vertices_per_primitive(topology)
+    if not call.indexed:
+        yield from _batches(call, _Positions(topology, call.count, BATCH), None, k)
+        return
+    values, cut = _indices(memory, state, call)
+    if topology in _STRIPS and (values == cut).any():
+        parts, start = [], 0
+        for end in [*np.flatnonzero(values == cut).tolist(), len(values)]:
+            parts.append(primitives_of(topology, end - start) + start)
+            start = end + 1
+        yield from _batches(call, _pieces(np.concatenate(parts)), values, k)
+    else:
+        yield from _batches(call, _Positions(topology, call.count, BATCH), values, k)
+
+
+def _pieces(primitives: Array) -> list[Array]:
+    return [primitives[i : i + BATCH] for i in range(0, len(primitives), BATCH)]
+
+
+class _Positions:
+    """A lazy list of pieces: a draw may ask for more primitives than fit memory at once."""
+
+    def __init__(self, topology: int, count: int, batch: int) -> None:
+        self.topology, self.count, self.batch = topology, count, batch
+        k = vertices_per_primitive(topology)
+        self.step = k if topology >= Topology.PATCHLIST_1 else _SHAPES[Topology(topology)][1]
+        self.total = max(0, (count - k) // self.step + 1)
+
+    def __iter__(self) -> Iterator[Array]:
+        if self.topology == Topology.TRIANGLESTRIP_ADJ:
+            yield from _pieces(primitives_of(self.topology, self.count))
+            return
+        k = vertices_per_primitive(self.topology)
+        for first in range(0, self.total, self.batch):  # the batch size is even: strips keep their winding
+            n = min(self.batch, self.total - first)
+            yield primitives_of(self.topology, (n - 1) * self.step + k) + first * self.step
+
+    def __len__(self) -> int:
+        return -(-self.total // self.batch)
+
+
+def _batches(call: DrawCall, pieces: Any, values: Array | None, k: int) -> Iterator[Batch]:
+    """Pieces of one instance's primitives, for every instance; small draws take many instances at once."""
+    if len(pieces) == 1:
+        (positions,) = pieces
+        if not len(positions):
+            return
+        together = max(1, BATCH // len(positions))
+        for first in range(0, call.instances, together):
+            n = min(together, call.instances - first)
+            yield _batch(call, positions, values, first, n, 0)
+        return
+    for instance in range(call.instances):
+        at = 0
+        for positions in pieces:
+            yield _batch(call, positions, values, instance, 1, at)
+            at += len(positions)
+
+
+def _batch(call: DrawCall, positions: Array, values: Array | None, first: int, instances: int, first_primitive: int) -> Batch:
+    """Vertices are shared by index value within an instance."""
+    index = positions if values is None else values[positions].astype(np.int64)
+    unique, inverse = np.unique(index, return_inverse=True)
+    local = inverse.reshape(index.shape)
+    offset = (np.arange(instances) * len(unique))[:, None, None]
+    primitives = (local[None] + offset).reshape(-1, index.shape[1])
+    base = call.base_vertex if call.indexed else call.start
+    return Batch(
+        primitives,
+        np.tile(np.arange(len(positions)) + first_primitive, instances),
+        np.tile(unique, instances).astype(np.uint32),
+        np.tile(unique + base, instances),
+        np.repeat(np.arange(instances) + first, len(unique)),
+    )
+
+
+def _elements(state: PipelineState) -> list[InputElement]:
+    first = packet(state, Op.SET_INPUT_LAYOUT)
+    if first is None:
+        return []
+    total = int(first["arg"])
+    if total > 32:
+        raise FaultError(Fault.BAD_DESCRIPTOR, f"{total} input elements")
+    out = []
+    for i in range(total):
+        group = packet(state, Op.SET_INPUT_LAYOUT, i - i % INPUT_ELEMENTS_PER_PACKET)
+        if group is None:
+            raise FaultError(Fault.PIPELINE, f"input element {i} of {total} is missing")
+        at = i % INPUT_ELEMENTS_PER_PACKET * 2
+        out.append(InputElement.unpack(int(group["data"][at]), int(group["data"][at + 1])))
+    return out
+
+
+def fetch(memory: Memory, state: PipelineState, call: DrawCall, batch: Batch, rows: int) -> Array:
+    """Input rows ``(rows, vertices)`` of the vertex program; what lies outside a buffer reads 0."""
+    out = np.zeros((rows, len(batch.fetch)), np.uint32)
+    for element in _elements(state):
+        if element.register * 4 >= rows:
+            continue
+        try:
+            info = FORMATS[Format(element.format)]
+        except ValueError as error:
+            raise FaultError(Fault.BAD_DESCRIPTOR, f"vertex format {element.format}") from error
+        if not info.channels or info.is_block:
+            raise FaultError(Fault.BAD_DESCRIPTOR, f"vertex format {info.format.name}")
+        bound = packet(state, Op.SET_VERTEX_BUFFER, element.slot)
+        if bound is None:
+            continue
+        if element.per_instance:
+            step = batch.instance // element.step_rate if element.step_rate else 0
+            index = np.broadcast_to(np.asarray(call.start_instance + step), batch.fetch.shape)
+        else:
+            index = batch.fetch
+        data = memory.view(int(bound["address"]), int(bound["extent"]))
+        size = info.bytes_per_block
+        at = index * int(bound["data"][0]) + element.offset
+        inside = (at >= 0) & (at + size <= len(data)) & (index >= 0)
+        if not inside.any():
+            continue
+        raw = data[np.where(inside, at, 0)[:, None] + np.arange(size)] if len(data) >= size else np.zeros((len(at), size), np.uint8)
+        colors = np.where(inside[:, None], formats.unpack(info, raw), np.uint32(0))
+        register = element.register * 4
+        out[register : register + 4] = colors.T
+    return out
