@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields
 from enum import IntFlag
 
 from .errors import DxbcError
+from .opcodes import DECLARATIONS, OPCODES, Opcode, OpcodeGroup, OpcodeInfo, RegisterType, ValueType
+from .program import Declaration, Instruction, Program
 
 __all__ = ["FeatureFlags", "Statistics"]
 
@@ -102,3 +104,76 @@ class Statistics:
             return struct.pack(f"<{len(values)}I", *values)
         except struct.error:
             raise DxbcError("STAT: a count does not fit a dword") from None
+
+    @classmethod
+    def of(cls, program: Program) -> Statistics:
+        """Count a program; of a hull shader, over all its phases (temps: the phase that needs most)."""
+        statistics = cls()
+        for _, declarations, instructions in program.bodies():
+            for declaration in declarations:
+                _count_declaration(statistics, declaration)
+            for instruction in instructions:
+                if instruction.opcode is not Opcode.CUSTOMDATA:
+                    _count_instruction(statistics, instruction)
+        return statistics
+
+
+_BY_OPCODE = {
+    Opcode.CUT: "cuts", Opcode.CUT_STREAM: "cuts", Opcode.EMIT: "emits", Opcode.EMIT_STREAM: "emits",
+    Opcode.MOV: "movs", Opcode.MOVC: "movcs", Opcode.SYNC: "barriers", Opcode.LOD: "lod_queries",
+    Opcode.LD: "texture_loads", Opcode.LD_MS: "texture_loads", Opcode.LD_UAV_TYPED: "texture_loads",
+    Opcode.LD_RAW: "texture_loads", Opcode.LD_STRUCTURED: "texture_loads", Opcode.STORE_UAV_TYPED: "texture_stores",
+    Opcode.STORE_RAW: "texture_stores", Opcode.STORE_STRUCTURED: "texture_stores",
+    Opcode.SAMPLE: "texture_normal", Opcode.SAMPLE_L: "texture_normal", Opcode.SAMPLE_B: "texture_bias",
+    Opcode.SAMPLE_D: "texture_gradients", Opcode.SAMPLE_C: "texture_compares", Opcode.SAMPLE_C_LZ: "texture_compares",
+    Opcode.GATHER4: "gathers", Opcode.GATHER4_C: "gathers", Opcode.GATHER4_PO: "gathers",
+    Opcode.GATHER4_PO_C: "gathers", Opcode.CALL: "static_flow",
+    **dict.fromkeys((Opcode.IF, Opcode.BREAKC, Opcode.CONTINUEC, Opcode.RETC, Opcode.CALLC, Opcode.SWITCH,
+                     Opcode.DISCARD), "dynamic_flow"),
+    **dict.fromkeys((Opcode.LOOP, Opcode.ELSE, Opcode.BREAK, Opcode.CONTINUE, Opcode.CASE, Opcode.DEFAULT,
+                     Opcode.RET), "static_flow"),
+}
+_BY_GROUP = {
+    OpcodeGroup.BITWISE: "bitwise", OpcodeGroup.CONVERT: "conversions", OpcodeGroup.ATOMIC: "interlocked",
+}
+_BY_TYPE = {ValueType.FLOAT: "float_ops", ValueType.INT: "int_ops", ValueType.UINT: "uint_ops"}
+_ARITHMETIC = frozenset({
+    OpcodeGroup.FLOAT, OpcodeGroup.COMPARE, OpcodeGroup.INTEGER, OpcodeGroup.DERIVATIVE, OpcodeGroup.DOUBLE,
+})
+_COPIED = {
+    Opcode.DCL_INPUTPRIMITIVE: ("input_primitive", "primitive"),
+    Opcode.DCL_OUTPUTTOPOLOGY: ("output_topology", "topology"),
+    Opcode.DCL_MAXOUT: ("max_output_vertices", "count"),
+    Opcode.DCL_GS_INSTANCE_COUNT: ("gs_instances", "count"),
+    Opcode.DCL_INPUT_CONTROL_POINT_COUNT: ("control_points", "count"),
+    Opcode.DCL_TESSELLATOR_DOMAIN: ("tess_domain", "tess_domain"),
+    Opcode.DCL_TESSELLATOR_PARTITIONING: ("tess_partitioning", "tess_partitioning"),
+    Opcode.DCL_TESSELLATOR_OUTPUT_PRIMITIVE: ("tess_output_primitive", "tess_output"),
+}
+
+
+def _count_declaration(statistics: Statistics, declaration: Declaration) -> None:
+    opcode = declaration.opcode
+    if opcode in DECLARATIONS:
+        statistics.declarations += 1
+    if opcode in _COPIED:
+        name, source = _COPIED[opcode]
+        setattr(statistics, name, int(getattr(declaration, source)))
+    elif opcode is Opcode.DCL_TEMPS:
+        statistics.temps = max(statistics.temps, declaration.count)
+    elif opcode is Opcode.DCL_INDEXABLETEMP:
+        statistics.temp_arrays += declaration.count
+
+
+def _count_instruction(statistics: Statistics, instruction: Instruction) -> None:
+    info: OpcodeInfo = OPCODES[instruction.opcode]
+    names = [_BY_OPCODE.get(info.opcode), _BY_GROUP.get(info.group)]
+    if info.group in _ARITHMETIC:
+        # Comparisons and conversions count by what they read.
+        names.append(_BY_TYPE.get(info.types[-1]))
+    if any(operand.type is RegisterType.INDEXABLE_TEMP for operand in instruction.operands):
+        names.append("array_ops")
+    statistics.instructions += 1
+    for name in names:
+        if name is not None:
+            setattr(statistics, name, getattr(statistics, name) + 1)

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.unit.dxbc import listings
 from tests.unit.dxbc import strategies as dx
 from wddm.dxbc import Container, DxbcError, ShaderBlob, assemble
+from wddm.dxbc.assembler import assemble_program
 from wddm.dxbc.container import Chunk, checksum
 from wddm.dxbc.opcodes import MinPrecision, ProgramType, SystemValue, TessDomain
 from wddm.dxbc.reflection import (
@@ -294,6 +296,17 @@ def test_statistics_have_two_sizes() -> None:
     assert Statistics.parse(statistics.to_bytes(4)) == Statistics(instructions=9)
     with pytest.raises(DxbcError, match="STAT of 4 bytes"):
         Statistics.parse(bytes(4))
+
+
+def test_statistics_count_a_program() -> None:
+    counted = Statistics.of(assemble_program(listings.PIXEL))
+    assert (counted.instructions, counted.temps, counted.temp_arrays, counted.array_ops) == (31, 3, 4, 2)
+    assert (counted.texture_normal, counted.texture_compares, counted.texture_loads, counted.texture_stores) == (
+        1, 1, 1, 1,
+    )
+    assert (counted.float_ops, counted.int_ops, counted.movs, counted.dynamic_flow) == (2, 2, 4, 4)
+    tessellated = Statistics.of(assemble_program(listings.HULL))
+    assert (tessellated.control_points, tessellated.tess_domain, tessellated.tess_partitioning) == (3, 2, 3)
 
 
 def test_features_refuse_unknown_bits() -> None:
