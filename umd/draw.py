@@ -1,0 +1,92 @@
+"""Draws and dispatches: the packet of the work itself, behind whatever state it needs."""
+
+from __future__ import annotations
+
+from umd.command_buffer import PACKET_STRUCT, packet
+from umd.core import Bind, Core, Pending, key
+from umd.errors import DeviceError
+from umd.pipeline import slot_id
+from umd.resource import Resource, ResourceFunctions, place
+from wddm.hw.packets import Op
+
+_PACK = PACKET_STRUCT.pack
+_DRAW, _DRAW_INDEXED, _DISPATCH = int(Op.DRAW), int(Op.DRAW_INDEXED), int(Op.DISPATCH)
+#: Bytes of arguments that indirect work reads.
+_ARGUMENT_BYTES = {Op.DRAW_INDIRECT: 16, Op.DRAW_INDEXED_INDIRECT: 20, Op.DISPATCH_INDIRECT: 12}
+
+
+class DrawFunctions:
+    """Entries that draw and dispatch."""
+
+    def __init__(self, core: Core, resources: ResourceFunctions) -> None:
+        self.core = core
+        self.resources = resources
+        self._work = core.work
+
+    def Draw(self, hDevice: int, VertexCount: int, StartVertexLocation: int) -> Pending:
+        return self._work(_PACK(_DRAW, 0, 0, 0, 0, 0, 0, VertexCount, 1, StartVertexLocation, 0, 0, 0, 0, 0))
+
+    def DrawIndexed(self, hDevice: int, IndexCount: int, StartIndexLocation: int, BaseVertexLocation: int) -> Pending:
+        base = BaseVertexLocation & 0xFFFFFFFF
+        return self._work(_PACK(_DRAW_INDEXED, 0, 0, 0, 0, 0, 0, IndexCount, 1, StartIndexLocation, base, 0, 0, 0, 0))
+
+    def DrawInstanced(
+        self,
+        hDevice: int,
+        VertexCountPerInstance: int,
+        InstanceCount: int,
+        StartVertexLocation: int,
+        StartInstanceLocation: int,
+    ) -> Pending:
+        data = (VertexCountPerInstance, InstanceCount, StartVertexLocation, StartInstanceLocation)
+        return self._work(_PACK(_DRAW, 0, 0, 0, 0, 0, 0, *data, 0, 0, 0, 0))
+
+    def DrawIndexedInstanced(
+        self,
+        hDevice: int,
+        IndexCountPerInstance: int,
+        InstanceCount: int,
+        StartIndexLocation: int,
+        BaseVertexLocation: int,
+        StartInstanceLocation: int,
+    ) -> Pending:
+        base = BaseVertexLocation & 0xFFFFFFFF
+        data = (IndexCountPerInstance, InstanceCount, StartIndexLocation, base, StartInstanceLocation)
+        return self._work(_PACK(_DRAW_INDEXED, 0, 0, 0, 0, 0, 0, *data, 0, 0, 0))
+
+    def DrawAuto(self, hDevice: int) -> Pending:
+        bound = self.core.slots.get(key(Bind.VERTEX_BUFFER))
+        if bound is None or bound[0].fill_counter is None:
+            return None  # nothing was streamed into what is bound: no vertices
+        _, stride, offset = bound
+        if not stride:
+            return None
+        counter = bound[0].fill_counter
+        data = packet(Op.DRAW_AUTO, extent=4, arg=offset)
+        core = self.core
+        return core.perform(
+            lambda: core.batch.add_at(data, slot_id(Op.DRAW_AUTO, 0), counter.allocation, counter.offset), state=True
+        )
+
+    def _indirect(self, op: Op, h: int, offset: int) -> Pending:
+        r: Resource = self.resources.get(h)
+        size = _ARGUMENT_BYTES[op]
+        if offset % 4 or offset + size > r.size:
+            raise DeviceError.invalid(f"{op.name} with arguments at byte {offset} of a buffer of {r.size}")
+        core = self.core
+        data = packet(op, extent=size)
+        return core.perform(
+            lambda: core.batch.add_at(data, slot_id(op, 0), place(core, r), r.offset + offset), state=True
+        )
+
+    def DrawInstancedIndirect(self, hDevice: int, hBuffer: int, Offset: int) -> Pending:
+        return self._indirect(Op.DRAW_INDIRECT, hBuffer, Offset)
+
+    def DrawIndexedInstancedIndirect(self, hDevice: int, hBuffer: int, Offset: int) -> Pending:
+        return self._indirect(Op.DRAW_INDEXED_INDIRECT, hBuffer, Offset)
+
+    def Dispatch(self, hDevice: int, X: int, Y: int, Z: int) -> Pending:
+        return self._work(_PACK(_DISPATCH, 0, 0, 0, 0, 0, 0, X, Y, Z, 0, 0, 0, 0, 0))
+
+    def DispatchIndirect(self, hDevice: int, hBuffer: int, Offset: int) -> Pending:
+        return self._indirect(Op.DISPATCH_INDIRECT, hBuffer, Offset)

@@ -1,0 +1,366 @@
+"""Binding entries, and how each kind of binding becomes packets.
+
+An emitter writes the packet of one key with its patch locations; value None unbinds. Slot ids of patch locations number the places
+of the hardware's state: ``op << 12 | slot << 1 | second address``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from umd.command_buffer import HEAD_STRUCT, ZERO_DATA, packet
+from umd.core import Bind, Core, Emitter, Pending, key
+from umd.errors import DeviceError
+from umd.resource import Resource, ResourceFunctions, place
+from umd.shaders import ShaderFunctions
+from umd.state import DEFAULT_BLEND, DEFAULT_DEPTH_STENCIL, DEFAULT_RASTERIZER, DEFAULT_SAMPLER, StateFunctions
+from umd.view import View, ViewFunctions
+from wddm.hw.packets import Op, Stage
+
+MAX_CONSTANT_BYTES = 65536
+_HEAD = HEAD_STRUCT.pack
+KEEP_COUNTER = 0xFFFFFFFF  #: initial count or offset that leaves a counter as it is
+
+
+def slot_id(op: int, slot: int, second: int = 0) -> int:
+    """The place of the hardware's state that a patch location belongs to."""
+    return op << 12 | slot << 1 | second
+
+
+_CONSTANT_PACKETS: dict[tuple[int, int], bytes] = {}
+
+
+def emit_constant_buffer(core: Core, k: int, r: Resource | None) -> None:
+    slot = k & 0xFFFF
+    batch = core.batch
+    if r is None:
+        batch.packets.append(_HEAD(2, slot, 0, 0, 0, 0, 0) + ZERO_DATA)
+        return
+    allocation = r.allocation
+    if allocation is None:
+        allocation = place(core, r)
+    size = r.size
+    data = _CONSTANT_PACKETS.get((slot, size))
+    if data is None:
+        bound = min(size, MAX_CONSTANT_BYTES)
+        data = packet(Op.SET_CONSTANT_BUFFER, slot, extent=bound, data=(bound,))
+        if len(_CONSTANT_PACKETS) < 4096:
+            _CONSTANT_PACKETS[slot, size] = data
+    batch.add_at(data, 0x2000 | slot << 1, allocation, r.offset)
+
+
+def _emit_view(core: Core, op: int, k: int, view: View, arg: int = 0, write: bool = False) -> None:
+    slot = k & 0xFFFF
+    r = view.resource
+    allocation = r.allocation
+    if allocation is None:
+        allocation = place(core, r)
+    core.batch.add_at(_HEAD(op, slot, r.size, 0, 0, arg, 0) + view.data, op << 12 | slot << 1, allocation, r.offset, write)
+
+
+def emit_resource(core: Core, k: int, view: View | None) -> None:
+    if view is None:
+        core.batch.add(_HEAD(Op.SET_RESOURCE, k & 0xFFFF, 0, 0, 0, 0, 0) + ZERO_DATA)
+    else:
+        _emit_view(core, Op.SET_RESOURCE, k, view)
+
+
+_DEFAULT_SAMPLER_DATA = packet(0, data=DEFAULT_SAMPLER)[32:]
+
+
+def emit_sampler(core: Core, k: int, data: bytes | None) -> None:
+    core.batch.add(_HEAD(Op.SET_SAMPLER, k & 0xFFFF, 0, 0, 0, 0, 0) + (data or _DEFAULT_SAMPLER_DATA))
+
+
+def emit_unordered(core: Core, k: int, view: View | None) -> None:
+    slot = k & 0xFFFF
+    if view is None:
+        core.batch.add(_HEAD(Op.SET_UAV, slot, 0, 0, 0, 0, 0) + ZERO_DATA)
+        return
+    r = view.resource
+    counter = view.counter
+    data = _HEAD(Op.SET_UAV, slot, r.size, 0, 4 if counter else 0, 0, 0) + view.data
+    core.batch.add_at(data, slot_id(Op.SET_UAV, slot), place(core, r), r.offset, True)
+    if counter is not None:
+        core.batch.patch_second(slot_id(Op.SET_UAV, slot, 1), counter.allocation, counter.offset, True)
+
+
+VertexBuffer = tuple[Resource, int, int]
+
+
+def emit_vertex_buffer(core: Core, k: int, bound: VertexBuffer | None) -> None:
+    slot = k & 0xFFFF
+    if bound is None or bound[2] >= bound[0].size:
+        core.batch.add(packet(Op.SET_VERTEX_BUFFER, slot))
+        return
+    r, stride, offset = bound
+    data = packet(Op.SET_VERTEX_BUFFER, slot, extent=r.size - offset, data=(stride,))
+    core.batch.add_at(data, slot_id(Op.SET_VERTEX_BUFFER, slot), place(core, r), r.offset + offset)
+
+
+def emit_index_buffer(core: Core, k: int, bound: VertexBuffer | None) -> None:
+    if bound is None or bound[2] >= bound[0].size:
+        core.batch.add(packet(Op.SET_INDEX_BUFFER))
+        return
+    r, format, offset = bound
+    data = packet(Op.SET_INDEX_BUFFER, extent=r.size - offset, data=(format,))
+    core.batch.add_at(data, slot_id(Op.SET_INDEX_BUFFER, 0), place(core, r), r.offset + offset)
+
+
+def emit_packet(default: bytes) -> Emitter:
+    """The emitter of a state that is one packet."""
+
+    def emit(core: Core, k: int, data: bytes | None) -> None:
+        core.batch.add(data or default)
+
+    return emit
+
+
+def emit_packets(default: bytes) -> Emitter:
+    """The emitter of a state that is several packets."""
+
+    def emit(core: Core, k: int, data: tuple[bytes, ...] | None) -> None:
+        if data is None:
+            core.batch.add(default)
+        else:
+            core.batch.packets.extend(data)
+
+    return emit
+
+
+Target = tuple[View, int]
+
+
+def emit_render_target(core: Core, k: int, bound: Target | None) -> None:
+    slot = k & 0xFF
+    if bound is None:
+        count = core.target_count
+        core.batch.add(packet(Op.SET_RENDER_TARGET, slot, arg=count))
+    else:
+        view, count = bound
+        _emit_view(core, Op.SET_RENDER_TARGET, slot, view, count, True)
+
+
+def emit_depth_stencil(core: Core, k: int, view: View | None) -> None:
+    if view is None:
+        core.batch.add(packet(Op.SET_DEPTH_STENCIL))
+    else:
+        _emit_view(core, Op.SET_DEPTH_STENCIL, 0, view, view.read_only, view.read_only != 3)
+
+
+class StreamTarget:
+    """A bound stream-output target. The fill counter is set to ``start`` the first time it is emitted, unless it goes on."""
+
+    __slots__ = ("resource", "start")
+
+    def __init__(self, resource: Resource, start: int) -> None:
+        self.resource = resource
+        self.start: int | None = None if start == KEEP_COUNTER else start
+
+
+def emit_stream_output(core: Core, k: int, target: StreamTarget | None) -> None:
+    slot = k & 0xFF
+    if target is None:
+        core.batch.add(packet(Op.SET_STREAM_OUTPUT, slot))
+        return
+    r = target.resource
+    if r.fill_counter is None:
+        r.fill_counter = core.counter_heap.take(4)
+        # A place may have been somebody's before: a counter that has never counted starts at 0.
+        target.start = target.start or 0
+    reset = target.start is not None
+    start = target.start if target.start is not None else 0
+    data = packet(Op.SET_STREAM_OUTPUT, slot, extent=r.size, extent2=4, arg=int(reset), data=(start,))
+    core.batch.add_at(data, slot_id(Op.SET_STREAM_OUTPUT, slot), place(core, r), r.offset, True)
+    counter = r.fill_counter
+    core.batch.patch_second(slot_id(Op.SET_STREAM_OUTPUT, slot, 1), counter.allocation, counter.offset, True)
+    core.emitted_stream_resets.append(target)
+
+
+def emitters(shaders: ShaderFunctions, emit_predication: Emitter) -> list[Emitter]:
+    """The emitter of each :class:`~umd.core.Bind`."""
+    table: dict[Bind, Emitter] = {
+        Bind.SHADER: shaders.emit,
+        Bind.CONSTANT_BUFFER: emit_constant_buffer,
+        Bind.RESOURCE: emit_resource,
+        Bind.SAMPLER: emit_sampler,
+        Bind.UAV: emit_unordered,
+        Bind.VERTEX_BUFFER: emit_vertex_buffer,
+        Bind.INDEX_BUFFER: emit_index_buffer,
+        Bind.LAYOUT: emit_packets(packet(Op.SET_INPUT_LAYOUT)),
+        Bind.TOPOLOGY: emit_packet(packet(Op.SET_TOPOLOGY)),
+        Bind.STREAM_OUTPUT: emit_stream_output,
+        Bind.RENDER_TARGETS: emit_render_target,
+        Bind.DEPTH_STENCIL: emit_depth_stencil,
+        Bind.BLEND: emit_packet(DEFAULT_BLEND),
+        Bind.BLEND_FACTOR: emit_packet(packet(Op.SET_BLEND_FACTOR, data=(0x3F800000,) * 4 + (0xFFFFFFFF,))),
+        Bind.DEPTH_STENCIL_STATE: emit_packet(packet(Op.SET_DEPTH_STENCIL_STATE, data=DEFAULT_DEPTH_STENCIL)),
+        Bind.RASTERIZER: emit_packet(DEFAULT_RASTERIZER),
+        Bind.VIEWPORTS: emit_packets(packet(Op.SET_VIEWPORT)),
+        Bind.SCISSORS: emit_packets(packet(Op.SET_SCISSOR)),
+        Bind.PREDICATION: emit_predication,
+    }
+    return [table[b] for b in Bind]
+
+
+class PipelineFunctions:
+    """Entries that bind resources, views and samplers. Those of the six stages are made from one function each."""
+
+    def __init__(
+        self, core: Core, resources: ResourceFunctions, views: ViewFunctions, states: StateFunctions, shaders: ShaderFunctions
+    ) -> None:
+        self.core = core
+        self.resources = resources
+        self.views = views
+        self.states = states
+        self._pixel_uavs: set[int] = set()
+        for name, stage in (
+            ("Vs", Stage.VERTEX),
+            ("Hs", Stage.HULL),
+            ("Ds", Stage.DOMAIN),
+            ("Gs", Stage.GEOMETRY),
+            ("Ps", Stage.PIXEL),
+            ("Cs", Stage.COMPUTE),
+        ):
+            setattr(self, f"{name}SetConstantBuffers", self._constant_buffers(stage))
+            setattr(self, f"{name}SetShaderResources", self._shader_resources(stage))
+            setattr(self, f"{name}SetSamplers", self._samplers(stage))
+            setattr(self, f"{name}SetShader", shaders.setter(stage))
+            setattr(self, f"{name}SetShaderWithIfaces", shaders.interface_setter(stage))
+
+    def _constant_buffers(self, stage: Stage) -> Callable[..., None]:
+        base = key(Bind.CONSTANT_BUFFER, stage)
+        bind, resources = self.core.bind, self.resources.resources
+
+        def SetConstantBuffers(hDevice: int, StartBuffer: int, NumBuffers: int, handles: Sequence[int]) -> None:
+            for k, h in enumerate(handles[:NumBuffers], base + StartBuffer):
+                r = resources.get(h)
+                bind(k, r, r)
+
+        return SetConstantBuffers
+
+    def _shader_resources(self, stage: Stage) -> Callable[..., None]:
+        base = key(Bind.RESOURCE, stage)
+        bind, views = self.core.bind, self.views.shader_resources
+
+        def SetShaderResources(hDevice: int, Offset: int, NumViews: int, handles: Sequence[int]) -> None:
+            for k, h in enumerate(handles[:NumViews], base + Offset):
+                view = views.get(h)
+                bind(k, view, None if view is None else view.resource)
+
+        return SetShaderResources
+
+    def _samplers(self, stage: Stage) -> Callable[..., None]:
+        base = key(Bind.SAMPLER, stage)
+        bind, samplers = self.core.bind, self.states.samplers
+
+        def SetSamplers(hDevice: int, Offset: int, NumSamplers: int, handles: Sequence[int]) -> None:
+            for k, h in enumerate(handles[:NumSamplers], base + Offset):
+                bind(k, samplers.get(h))
+
+        return SetSamplers
+
+    # --- input assembler -----------------------------------------------------------------------------------------------
+    def IaSetVertexBuffers(
+        self, hDevice: int, Start: int, Num: int, handles: Sequence[int], strides: Sequence[int], offsets: Sequence[int]
+    ) -> None:
+        core = self.core
+        for i in range(Num):
+            r = self.resources.resources.get(handles[i])
+            k = key(Bind.VERTEX_BUFFER, 0, Start + i)
+            bound = None if r is None else (r, strides[i], offsets[i])
+            if bound != core.slots.get(k):
+                core.bind(k, bound, r)
+
+    def IaSetIndexBuffer(self, hDevice: int, hBuffer: int, Format: int, Offset: int) -> None:
+        r = self.resources.resources.get(hBuffer)
+        k = key(Bind.INDEX_BUFFER)
+        bound = None if r is None else (r, int(Format), Offset)
+        if bound != self.core.slots.get(k):
+            self.core.bind(k, bound, r)
+
+    # --- output merger -------------------------------------------------------------------------------------------------
+    def SetRenderTargets(
+        self,
+        hDevice: int,
+        targets: Sequence[int],
+        NumRTVs: int,
+        ClearSlots: int,
+        hDepthStencilView: int,
+        uavs: Sequence[int],
+        initial_counts: Sequence[int],
+        UAVStartSlot: int,
+        NumUAVs: int,
+        UAVRangeStart: int,
+        UAVRangeSize: int,
+    ) -> Pending:
+        core = self.core
+        views = [self.views.render_targets.get(h) for h in targets[:NumRTVs]]
+        count = max((i + 1 for i, v in enumerate(views) if v is not None), default=0)
+        before = core.target_count
+        core.target_count = count
+        for slot in range(8):
+            view = views[slot] if slot < len(views) else None
+            k = key(Bind.RENDER_TARGETS, 0, slot)
+            bound = None if view is None else (view, count)
+            if bound != core.slots.get(k):
+                core.bind(k, bound, None if view is None else view.resource)
+        if before and not count:
+            core.dirty.add(key(Bind.RENDER_TARGETS))  # tells the count, which no bound target does now
+        depth = self.views.depth_stencils.get(hDepthStencilView)
+        core.bind(key(Bind.DEPTH_STENCIL), depth, None if depth is None else depth.resource)
+        wanted = {UAVStartSlot + i: uavs[i] for i in range(NumUAVs)}
+        for slot in self._pixel_uavs - set(wanted):
+            core.bind(key(Bind.UAV, Stage.PIXEL, slot), None)
+        self._pixel_uavs = {slot for slot, h in wanted.items() if h}
+        return self._unordered(Stage.PIXEL, UAVStartSlot, NumUAVs, uavs, initial_counts)
+
+    def CsSetUnorderedAccessViews(
+        self, hDevice: int, StartSlot: int, NumViews: int, handles: Sequence[int], initial_counts: Sequence[int]
+    ) -> Pending:
+        return self._unordered(Stage.COMPUTE, StartSlot, NumViews, handles, initial_counts)
+
+    def _unordered(
+        self, stage: Stage, start: int, count: int, handles: Sequence[int], initial_counts: Sequence[int]
+    ) -> Pending:
+        core = self.core
+        resets: list[tuple[View, int]] = []
+        homeless: list[Resource] = []
+        for i in range(count):
+            view = self.views.unordered.get(handles[i])
+            core.bind(key(Bind.UAV, stage, start + i), view, None if view is None else view.resource)
+            if view is None:
+                continue
+            if view.resource.renamed:
+                homeless.append(view.resource)
+            if view.counter is not None and i < len(initial_counts) and initial_counts[i] & KEEP_COUNTER != KEEP_COUNTER:
+                resets.append((view, initial_counts[i]))
+        if homeless:
+            raise DeviceError.invalid("an unordered access view of a buffer that the processor maps")
+        if not resets:
+            return None
+        return core.unpredicated(lambda: _set_counters(core, resets))
+
+    # --- stream output -------------------------------------------------------------------------------------------------
+    def SoSetTargets(
+        self, hDevice: int, SOTargets: int, ClearTargets: int, handles: Sequence[int], offsets: Sequence[int]
+    ) -> None:
+        for slot in range(4):
+            r = self.resources.resources.get(handles[slot]) if slot < min(SOTargets, len(handles)) else None
+            target = None if r is None else StreamTarget(r, offsets[slot] & 0xFFFFFFFF)
+            self.core.bind(key(Bind.STREAM_OUTPUT, 0, slot), target, r)
+
+    # --- hazards -------------------------------------------------------------------------------------------------------
+    def ShaderResourceViewReadAfterWriteHazard(self, hDevice: int, hView: int, hResource: int) -> None:
+        """One context's packets are executed in order and see all that earlier ones wrote: there is nothing to resolve."""
+
+    def ResourceReadAfterWriteHazard(self, hDevice: int, hResource: int) -> None:
+        """As for views."""
+
+
+def _set_counters(core: Core, resets: list[tuple[View, int]]) -> None:
+    for view, value in resets:
+        counter: Any = view.counter
+        data = packet(Op.FILL_BUFFER, extent=4, data=(value & 0xFFFFFFFF,))
+        core.batch.add_at(data, slot_id(Op.FILL_BUFFER, 0), counter.allocation, counter.offset, True)

@@ -1,0 +1,275 @@
+"""Shader objects: translation at creation, hardware programs in a heap, class linkage, and stream output.
+
+A shader has one program per way it is bound: with the class instances of its interfaces, and with the stream-output declaration
+of a pass-through geometry shader (then the vertex or domain shader before it streams its own output).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from umd.command_buffer import packet
+from umd.core import Bind, Core, Pending, key
+from umd.errors import DeviceError
+from umd.shader.translate import (
+    STAGES,
+    ClassInstance,
+    ShaderError,
+    SignatureElement,
+    StreamElement,
+    StreamOutput,
+    attach_stream_output,
+    translate,
+)
+from umd.upload import Later, Place
+from wddm.ddi.d3d10umddi import (
+    D3D10DDIARG_STAGE_IO_SIGNATURES,
+    D3D11DDIARG_CREATEGEOMETRYSHADERWITHSTREAMOUTPUT,
+    D3D11DDIARG_POINTERDATA,
+    D3D11DDIARG_TESSELLATION_IO_SIGNATURES,
+)
+from wddm.dxbc.errors import DxbcError
+from wddm.dxbc.program import Program
+from wddm.dxbc.tokens import decode
+from wddm.hw.isa import IsaError, ShaderProgram
+from wddm.hw.isa_check import check
+from wddm.hw.packets import Op, Stage
+
+Variant = tuple[tuple[ClassInstance, ...], StreamOutput | None]
+
+
+class Shader:
+    """A driver shader. ``program`` is None for a geometry shader that only declares stream output."""
+
+    def __init__(self, stage: Stage, program: Program | None, signature: tuple[SignatureElement, ...]) -> None:
+        self.stage = stage
+        self.program = program
+        self.signature = signature
+        self.stream_output: StreamOutput | None = None
+        self.translated: dict[tuple[ClassInstance, ...], ShaderProgram] = {}
+        self.code: dict[Variant, tuple[Place, int]] = {}
+
+    @property
+    def passes_through(self) -> bool:
+        """Whether the stage before streams its own output."""
+        return self.program is None and self.stream_output is not None
+
+    def binary(self, instances: tuple[ClassInstance, ...], stream_output: StreamOutput | None) -> bytes:
+        """The hardware program for one way of binding it. Raises ShaderError."""
+        shader = self.translated.get(instances)
+        if shader is None:
+            assert self.program is not None
+            shader = translate(
+                self.program, instances=instances, signature=self.signature, stream_output=self.stream_output
+            )
+            try:
+                check(shader)
+            except IsaError as error:
+                raise ShaderError(str(error)) from None
+            self.translated[instances] = shader
+        if stream_output is not None:
+            shader = copy(shader)
+            attach_stream_output(shader, stream_output)
+            check(shader)
+        return shader.to_bytes()
+
+
+class BoundShader:
+    """A shader with the class instances that were bound with it."""
+
+    __slots__ = ("instances", "shader")
+
+    def __init__(self, shader: Shader, instances: tuple[ClassInstance, ...] = ()) -> None:
+        self.shader = shader
+        self.instances = instances
+
+
+class ShaderFunctions:
+    """Entries that create, destroy and set shaders."""
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        self.shaders: dict[int, Shader] = {}
+
+    # --- sizes ---------------------------------------------------------------------------------------------------------
+    def CalcPrivateShaderSize(self, hDevice: int, pCode: Any, pSignatures: Any) -> int:
+        return 64
+
+    CalcPrivateTessellationShaderSize = CalcPrivateShaderSize
+
+    def CalcPrivateGeometryShaderWithStreamOutput(self, hDevice: int, arg: Any, pSignatures: Any) -> int:
+        return 64
+
+    # --- creation ------------------------------------------------------------------------------------------------------
+    def _create(self, stage: Stage, pCode: Any, hShader: int, inputs: Sequence[Any], so: StreamOutput | None = None) -> Pending:
+        signature = tuple(SignatureElement(e.Register, e.Mask, e.SystemValue) for e in inputs)
+        program = None
+        if pCode is not None:
+            try:
+                program = decode(np.ascontiguousarray(pCode, np.uint32).tobytes())
+            except DxbcError as error:
+                raise DeviceError.invalid(f"shader: {error}") from None
+            if so is None and STAGES[program.type] is not stage:
+                raise DeviceError.invalid(f"a {program.profile} program as a {stage.name.lower()} shader")
+            if so is not None and STAGES[program.type] is not Stage.GEOMETRY:
+                # The code of the stage before was given: it streams its own output.
+                program = None
+        shader = Shader(stage, program, signature)
+        shader.stream_output = so
+        if program is None:
+            self.shaders[hShader] = shader
+            return None
+        if any(d.opcode.name == "DCL_INTERFACE" for d in program.declarations):
+            self.shaders[hShader] = shader  # translated when its class instances are bound
+            return None
+        try:
+            binary = shader.binary((), None)
+        except ShaderError as error:
+            raise DeviceError.invalid(f"shader: {error}") from None
+        try:
+            self._store(shader, ((), None), binary)
+        except Later:
+            return self._store_later(shader, ((), None), binary, hShader)
+        self.shaders[hShader] = shader
+        return None
+
+    def _store(self, shader: Shader, variant: Variant, binary: bytes) -> None:
+        """Put a program where the GPU reads it. Raises Later."""
+        place = self.core.shader_heap.take(len(binary))
+        place.view[: len(binary)] = binary
+        shader.code[variant] = place, len(binary)
+
+    async def _store_later(self, shader: Shader, variant: Variant, binary: bytes, hShader: int | None) -> None:
+        await self.core.retry(lambda: self._store(shader, variant, binary))
+        if hShader is not None:
+            self.shaders[hShader] = shader
+
+    def CreateVertexShader(
+        self, hDevice: int, pCode: Any, hShader: int, hRT: int, pSignatures: D3D10DDIARG_STAGE_IO_SIGNATURES
+    ) -> Pending:
+        return self._create(Stage.VERTEX, pCode, hShader, pSignatures.pInputSignature)
+
+    def CreatePixelShader(
+        self, hDevice: int, pCode: Any, hShader: int, hRT: int, pSignatures: D3D10DDIARG_STAGE_IO_SIGNATURES
+    ) -> Pending:
+        return self._create(Stage.PIXEL, pCode, hShader, pSignatures.pInputSignature)
+
+    def CreateGeometryShader(
+        self, hDevice: int, pCode: Any, hShader: int, hRT: int, pSignatures: D3D10DDIARG_STAGE_IO_SIGNATURES
+    ) -> Pending:
+        return self._create(Stage.GEOMETRY, pCode, hShader, pSignatures.pInputSignature)
+
+    def CreateHullShader(
+        self, hDevice: int, pCode: Any, hShader: int, hRT: int, pSignatures: D3D11DDIARG_TESSELLATION_IO_SIGNATURES
+    ) -> Pending:
+        return self._create(Stage.HULL, pCode, hShader, pSignatures.pInputSignature)
+
+    def CreateDomainShader(
+        self, hDevice: int, pCode: Any, hShader: int, hRT: int, pSignatures: D3D11DDIARG_TESSELLATION_IO_SIGNATURES
+    ) -> Pending:
+        return self._create(Stage.DOMAIN, pCode, hShader, pSignatures.pInputSignature)
+
+    def CreateComputeShader(self, hDevice: int, pCode: Any, hShader: int, hRT: int) -> Pending:
+        return self._create(Stage.COMPUTE, pCode, hShader, ())
+
+    def CreateGeometryShaderWithStreamOutput(
+        self,
+        hDevice: int,
+        arg: D3D11DDIARG_CREATEGEOMETRYSHADERWITHSTREAMOUTPUT,
+        hShader: int,
+        hRT: int,
+        pSignatures: D3D10DDIARG_STAGE_IO_SIGNATURES,
+    ) -> Pending:
+        elements = tuple(
+            StreamElement(e.RegisterIndex, e.RegisterMask, e.OutputSlot, e.Stream) for e in arg.pOutputStreamDecl
+        )
+        so = StreamOutput(elements, tuple(arg.BufferStridesInBytes), arg.RasterizedStream)
+        return self._create(Stage.GEOMETRY, arg.pShaderCode, hShader, pSignatures.pInputSignature, so)
+
+    def DestroyShader(self, hDevice: int, hShader: int) -> None:
+        shader = self.shaders.pop(hShader, None)
+        if shader is None:
+            return
+        for stage in Stage:
+            bound = self.core.slots.get(key(Bind.SHADER, stage))
+            if bound is not None and bound.shader is shader:
+                self.core.bind(key(Bind.SHADER, stage), None)
+        for place, _ in shader.code.values():
+            self.core.shader_heap.give(place)
+
+    # --- binding -------------------------------------------------------------------------------------------------------
+    def setter(self, stage: Stage) -> Callable[[int, int], None]:
+        """The SetShader entry of a stage."""
+
+        def SetShader(hDevice: int, hShader: int) -> None:
+            self._bind(stage, hShader, ())
+
+        return SetShader
+
+    def interface_setter(self, stage: Stage) -> Callable[..., None]:
+        """The SetShaderWithIfaces entry of a stage."""
+
+        def SetShaderWithIfaces(
+            hDevice: int,
+            hShader: int,
+            NumClassInstances: int,
+            pIfaces: Sequence[int],
+            pPointerData: Sequence[D3D11DDIARG_POINTERDATA],
+        ) -> None:
+            instances = tuple(
+                ClassInstance(table, p.uCBID, p.uCBOffset, p.uBaseTexID, p.uBaseSamplerID)
+                for table, p in zip(pIfaces[:NumClassInstances], pPointerData[:NumClassInstances], strict=True)
+            )
+            self._bind(stage, hShader, instances)
+
+        return SetShaderWithIfaces
+
+    def _bind(self, stage: Stage, hShader: int, instances: tuple[ClassInstance, ...]) -> None:
+        core = self.core
+        shader = self.shaders.get(hShader)
+        k = key(Bind.SHADER, stage)
+        before = core.slots.get(k)
+        if before is not None and before.shader is shader and before.instances == instances:
+            return
+        core.bind(k, None if shader is None else BoundShader(shader, instances))
+        if stage is not Stage.PIXEL and stage is not Stage.COMPUTE:
+            # Who streams out, and thus the variant of every stage before, may have changed.
+            for other in (Stage.VERTEX, Stage.DOMAIN, Stage.GEOMETRY):
+                if key(Bind.SHADER, other) in core.slots:
+                    core.dirty.add(key(Bind.SHADER, other))
+
+    # --- emission ------------------------------------------------------------------------------------------------------
+    def emit(self, core: Core, k: int, bound: BoundShader | None) -> None:
+        """SET_SHADER of one stage. Raises Later when a variant has no program in memory yet."""
+        slot = k & 0xFFFF
+        if bound is None or bound.shader.program is None:
+            core.batch.add(packet(Op.SET_SHADER, slot))
+            return
+        shader = bound.shader
+        variant: Variant = (bound.instances, self._streamed(core, shader.stage))
+        found = shader.code.get(variant)
+        if found is None:
+            try:
+                binary = shader.binary(*variant)
+            except (ShaderError, IsaError) as error:
+                raise DeviceError.invalid(f"shader: {error}") from None
+            self._store(shader, variant, binary)
+            found = shader.code[variant]
+        place, size = found
+        core.batch.add_at(packet(Op.SET_SHADER, slot, extent=size), Op.SET_SHADER << 12 | slot << 1, place.allocation, place.offset)
+
+    @staticmethod
+    def _streamed(core: Core, stage: Stage) -> StreamOutput | None:
+        """The stream-output declaration that a shader of ``stage`` takes over from a pass-through geometry shader."""
+        if stage not in (Stage.VERTEX, Stage.DOMAIN):
+            return None
+        geometry = core.slots.get(key(Bind.SHADER, Stage.GEOMETRY))
+        if geometry is None or not geometry.shader.passes_through:
+            return None
+        last = Stage.DOMAIN if key(Bind.SHADER, Stage.DOMAIN) in core.slots else Stage.VERTEX
+        so: StreamOutput | None = geometry.shader.stream_output
+        return so if stage is last else None
