@@ -92,7 +92,7 @@ def _check(program: Program, report: Report) -> None:
             report("the code of a hull shader stands in its phases", program)
     elif program.phases:
         report(f"a {program.type.prefix} program has no phases", program)
-    shared = Registers(program)
+    shared = Registers.of(program)
     check_declarations(program, None, program.declarations, shared, report)
     for phase, declarations, instructions in program.bodies():
         registers = shared

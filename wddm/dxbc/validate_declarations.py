@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import ChainMap
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, field
 
 from .opcodes import (
@@ -99,6 +100,19 @@ _ONE_PER_PROGRAM = frozenset({
     Opcode.DCL_TESSELLATOR_OUTPUT_PRIMITIVE, Opcode.DCL_HS_MAX_TESSFACTOR,
     Opcode.DCL_HS_FORK_PHASE_INSTANCE_COUNT, Opcode.DCL_HS_JOIN_PHASE_INSTANCE_COUNT,
 })
+# Where a hull shader's declarations belong: the head of the program, or one kind of phase.
+_PHASE_OF: dict[Opcode, tuple[Opcode | None, str]] = {
+    **dict.fromkeys(
+        (
+            Opcode.DCL_GLOBALFLAGS, Opcode.DCL_INPUT_CONTROL_POINT_COUNT, Opcode.DCL_OUTPUT_CONTROL_POINT_COUNT,
+            Opcode.DCL_TESSELLATOR_DOMAIN, Opcode.DCL_TESSELLATOR_PARTITIONING,
+            Opcode.DCL_TESSELLATOR_OUTPUT_PRIMITIVE, Opcode.DCL_HS_MAX_TESSFACTOR,
+        ),
+        (None, "hs_decls"),
+    ),
+    Opcode.DCL_HS_FORK_PHASE_INSTANCE_COUNT: (Opcode.HS_FORK_PHASE, "a fork phase"),
+    Opcode.DCL_HS_JOIN_PHASE_INSTANCE_COUNT: (Opcode.HS_JOIN_PHASE, "a join phase"),
+}
 _RAW_IN_4 = frozenset({
     Opcode.DCL_RESOURCE_RAW, Opcode.DCL_RESOURCE_STRUCTURED, Opcode.DCL_UAV_RAW, Opcode.DCL_UAV_STRUCTURED,
 })
@@ -148,22 +162,44 @@ class Registers:
     temps: int = 0
     arrays: dict[int, Declaration] = field(default_factory=dict)
     """x# → its declaration."""
+    flags: GlobalFlags = GlobalFlags.NONE
+    expected_vertices: dict[RegisterType, int] = field(default_factory=dict)
+    """Register file indexed by vertex or control point → how many the program says there are."""
     masks: dict[tuple[RegisterType, int], int] = field(default_factory=dict)
     """Input or output register → declared components; register 0 for files without numbers."""
     vertices: dict[RegisterType, int] = field(default_factory=dict)
     """Register file indexed by vertex or control point → how many there are."""
-    bound: dict[tuple[RegisterType, int], Declaration] = field(default_factory=dict)
+    bound: MutableMapping[tuple[RegisterType, int], Declaration] = field(default_factory=dict)
     """cb#, s#, t#, u#, g#, m# (5.1: by range id) → declaration."""
     rows: int = 0
     """Vec4s of the immediate constant buffer."""
-    ranges: list[Declaration] = field(default_factory=list)
-    functions: dict[tuple[RegisterType, int], Declaration] = field(default_factory=dict)
+    ranges: set[tuple[RegisterType, int]] = field(default_factory=set)
+    """Registers that lie in an index range."""
+    functions: MutableMapping[tuple[RegisterType, int], Declaration] = field(default_factory=dict)
     """fb#, ft#, fp# → declaration."""
+
+    @classmethod
+    def of(cls, program: Program) -> Registers:
+        """Nothing declared yet, but what holds for the whole program."""
+        registers = cls(program, flags=program.flags)
+        primitive = program.find(Opcode.DCL_INPUTPRIMITIVE)
+        points = program.find(Opcode.DCL_INPUT_CONTROL_POINT_COUNT)
+        made = program.find(Opcode.DCL_OUTPUT_CONTROL_POINT_COUNT)
+        if program.type is ProgramType.GEOMETRY:
+            if primitive is not None:
+                registers.expected_vertices[RegisterType.INPUT] = primitive.primitive.vertices
+        elif points is not None:
+            registers.expected_vertices[RegisterType.INPUT] = points.count
+            registers.expected_vertices[RegisterType.INPUT_CONTROL_POINT] = points.count
+        if made is not None:
+            registers.expected_vertices[RegisterType.OUTPUT_CONTROL_POINT] = made.count
+        return registers
 
     def for_phase(self, phase: Phase) -> Registers:
         """A hull phase sees what hs_decls binds, and has temps, inputs and outputs of its own."""
         return Registers(
-            self.program, phase, bound=dict(self.bound), rows=self.rows, functions=dict(self.functions)
+            self.program, phase, flags=self.flags, expected_vertices=self.expected_vertices, rows=self.rows,
+            bound=ChainMap({}, self.bound), functions=ChainMap({}, self.functions),
         )
 
 
@@ -186,8 +222,12 @@ def check_declarations(
         if program.model < info.min_model:
             report("needs shader model {}.{}".format(*info.min_model), d)
         if d.opcode in _RAW_IN_4 and program.major < 5:
-            if not program.flags & GlobalFlags.RAW_AND_STRUCTURED_BUFFERS:
+            if not registers.flags & GlobalFlags.RAW_AND_STRUCTURED_BUFFERS:
                 report("needs enableRawAndStructuredBuffers in shader model 4", d)
+        home = _PHASE_OF.get(d.opcode)
+        if home is not None and (phase.kind if phase is not None else None) is not home[0]:
+            report(f"belongs to {home[1]}", d)
+            continue
         if d.opcode in _ONE_PER_PROGRAM:
             if d.opcode in seen:
                 report("stands twice", d)
@@ -235,8 +275,6 @@ def _check_one(program: Program, phase: Phase | None, d: Declaration, registers:
         low, high, what = _BOUNDS[opcode]
         if not low <= d.count <= high:
             report(f"{d.count} {what}, it must be {low} to {high}", d)
-        if opcode is Opcode.DCL_INPUT_CONTROL_POINT_COUNT and program.type is ProgramType.DOMAIN:
-            registers.vertices.setdefault(RegisterType.INPUT_CONTROL_POINT, d.count)
     elif opcode is Opcode.DCL_INPUTPRIMITIVE:
         if d.primitive is Primitive.UNDEFINED or (d.primitive >= Primitive.PATCH_1 and program.major < 5):
             report(f"primitive {d.primitive.name.lower()} cannot be read", d)
@@ -351,7 +389,7 @@ def _signature_register(
     if register > highest:
         report(f"register {register} is beyond {highest}", d)
     if len(operand.indices) == 2:
-        _vertex_count(program, d, operand.indices[0].immediate, registers, report)
+        _vertex_count(d, type_, operand.indices[0].immediate, registers, report)
     mask = operand.mask if operand.components else 0xF
     if operand.components == 4 and operand.mask == 0:
         mask = 1  # a scalar written without a mask
@@ -373,19 +411,8 @@ def _signature_register(
             report("position is interpolated noperspective", d)
 
 
-def _vertex_count(program: Program, d: Declaration, count: int, registers: Registers, report: Report) -> None:
-    assert d.operand is not None
-    type_ = d.operand.type
-    expected: int | None = None
-    if program.type is ProgramType.GEOMETRY:
-        primitive = program.find(Opcode.DCL_INPUTPRIMITIVE)
-        expected = primitive.primitive.vertices if primitive is not None else None
-    elif type_ is not RegisterType.OUTPUT_CONTROL_POINT:
-        points = program.find(Opcode.DCL_INPUT_CONTROL_POINT_COUNT)
-        expected = points.count if points is not None else None
-    else:
-        points = program.find(Opcode.DCL_OUTPUT_CONTROL_POINT_COUNT)
-        expected = points.count if points is not None else None
+def _vertex_count(d: Declaration, type_: RegisterType, count: int, registers: Registers, report: Report) -> None:
+    expected = registers.expected_vertices.get(type_)
     if not 1 <= count <= 32 or (expected is not None and count != expected):
         report(f"{count} vertices or control points, expected {expected if expected is not None else '1 to 32'}", d)
     registers.vertices[type_] = count
@@ -403,7 +430,7 @@ def _index_range(d: Declaration, registers: Registers, report: Report) -> None:
     for register in range(first, first + d.count):
         if operand.mask & ~registers.masks.get((operand.type, register), 0):
             report(f"register {register} of the range is not declared with these components", d)
-    registers.ranges.append(d)
+        registers.ranges.add((operand.type, register))
 
 
 def _function(d: Declaration, registers: Registers, report: Report) -> None:

@@ -106,10 +106,10 @@ def check_instruction(i: Instruction, program: Program, registers: Registers, re
         report(f"does not exist in {program.type.prefix} programs", i)
     if program.model < info.min_model:
         report("needs shader model {}.{}".format(*info.min_model), i)
-    if info.requires and not info.requires & program.flags:
+    if info.requires and not info.requires & registers.flags:
         report(f"needs the global flag {info.requires.name}", i)
     if i.opcode in _NEEDS_RAW_FLAG_IN_4 and program.major < 5:
-        if not program.flags & GlobalFlags.RAW_AND_STRUCTURED_BUFFERS:
+        if not registers.flags & GlobalFlags.RAW_AND_STRUCTURED_BUFFERS:
             report("needs enableRawAndStructuredBuffers in shader model 4", i)
     if len(i.operands) != len(info.roles):
         report(f"takes {len(info.roles)} operands, not {len(i.operands)}", i)
@@ -278,12 +278,8 @@ def _signature_register(i: Instruction, operand: Operand, registers: Registers, 
         if (type_, last.immediate) not in registers.masks:
             report(f"{_word(operand)} is not declared", i)
         return
-    for d in registers.ranges:
-        assert d.operand is not None
-        first = d.operand.indices[-1].immediate
-        if d.operand.type is type_ and first <= last.immediate < first + d.count:
-            return
-    report(f"{_word(operand)} lies in no declared index range", i)
+    if (type_, last.immediate) not in registers.ranges:
+        report(f"{_word(operand)} lies in no declared index range", i)
 
 
 # --- resources ------------------------------------------------------------------------------------------------

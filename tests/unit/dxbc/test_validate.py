@@ -164,6 +164,8 @@ def test_code_that_breaks_a_rule(code: str, message: str) -> None:
         (listings.HULL.replace("v[3][0]", "v[4][0]"), "expected 3"),
         (listings.HULL.replace("vicp[1][0].x", "vicp[3][0].x"), "there are 3 vertices or control points"),
         (listings.HULL.replace("dcl_indexrange o0.x 3\n", ""), "no declared index range"),
+        (listings.HULL.replace("hs_join_phase\n", "hs_join_phase\ndcl_globalFlags\n"), "belongs to hs_decls"),
+        (listings.HULL.replace("dcl_hs_fork_phase", "dcl_hs_join_phase"), "belongs to a join phase"),
         (listings.HULL + "hs_fork_phase\nret\n", "stand in this order"),
         (listings.INTERFACES.replace("dcl_function_body fb1\n", ""), "member 1 is not declared"),
         (listings.MODEL_5_1.replace("T0[r0.x + 3]", "T0[2]"), "has no register 2"),
