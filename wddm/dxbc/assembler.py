@@ -22,7 +22,10 @@ One statement per line; ``//`` begins a comment; braces may span lines; letter c
 Literals: a number with a point or an exponent is a float, any other is the integer or (``0x…``) the bits themselves.
 ``l(…)`` holds 1 or 4 of them, ``d(…)`` 1 or 2 doubles.  Components: behind a destination a mask (``.xz``), behind a
 source one letter selects, two to four swizzle (the last repeats).  What listings cannot say has a raw form:
-``._`` is a four-component operand with an empty mask, ``.4:0x39`` gives components and selection bits.
+``._`` is a four-component operand with an empty mask, ``.4:0x39`` gives components and selection bits, ``{min16f}`` and
+``{nonuniform}`` behind an operand its extended token, ``pad(0x0)`` as a last operand the dword that compilers leave
+behind ``samplepos``, ``[long]`` a length in a dword of its own, ``customdata comment { 0x… }`` any other data block.
+An index without an immediate is ``[r1.x]``, one with an immediate of zero ``[r1.x + 0]``.
 
 Signatures, one of:
 
