@@ -8,6 +8,7 @@ a state combination needs that is not compiled runs on the reference engine, dra
 from __future__ import annotations
 
 import ctypes
+import math
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
@@ -31,7 +32,7 @@ from .jit import DiskCache, Jit, default_cache_directory, lane_count
 from .pipeline import Bound, DrawPipeline, Pipelines, Program, cull_bits, packet
 from .records import CHUNK, DRAW, FRONT, PASS, TILE
 from .shader import UnsupportedError
-from .vertex import FAR, NEAR
+from .vertex import FAR, NEAR, RANGE
 from .workers import Workers
 
 _FRONT_FUNCTION: Final = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p)
@@ -242,6 +243,7 @@ class LlvmEngine(Engine):
             raise FaultError(Fault.PIPELINE, f"targets of {sorted({s[2] for s in sizes})} samples")
         width, height = (min(s[0] for s in sizes), min(s[1] for s in sizes)) if sizes else (0, 0)
         p["width"], p["height"] = width, height
+        p["layers"] = min((s[3] for s in sizes), default=1)
         tiles_x, tiles_y = -(-width // TILE), -(-height // TILE)
         p["tiles_x"], p["tiles_y"] = tiles_x, tiles_y
         tiles = tiles_x * tiles_y
@@ -296,7 +298,7 @@ class LlvmEngine(Engine):
         d["blend_factor"] = (1, 1, 1, 1) if bf is None else bf["data"][:4].view(np.float32)
         ds = packet(state, Op.SET_DEPTH_STENCIL_STATE)
         d["stencil_reference"] = 0 if ds is None else int(ds["data"][3]) & 255
-        d["min_depth"], d["max_depth"] = self._depth_range
+        d["depth_range"] = self._depth_range
         self._front["draw"] = d.ctypes.data
         self._keep.append(pipeline)
 
@@ -311,7 +313,8 @@ class LlvmEngine(Engine):
         f["add"] = (call.base_vertex if call.indexed else call.start) & 0xFFFF_FFFF
         f["primitives"] = front.primitive_count(pipeline.front_key.topology, call.count)
         f["instance"] = f["primitive"] = f["run"] = f["primitive_id"] = 0
-        f["rasterize"] = 1
+        assert pipeline.vertex_program.layout is not None
+        f["rasterize"] = pipeline.vertex_program.layout.position >= 0
         f["index_count"], f["index_buffer"] = 0, self._zeros.ctypes.data
         if call.indexed:
             ib = packet(state, Op.SET_INDEX_BUFFER)
@@ -346,27 +349,28 @@ class LlvmEngine(Engine):
         use_scissor = rs is not None and bool(int(rs["data"][0]) >> 6 & 1)
         width, height = int(self._pass["width"][0]), int(self._pass["height"][0])
         v = self._front["viewports"][0]
-        v["right"] = -1
-        v["left"] = 0
-        self._depth_range = (0.0, 1.0)
-        for slot, p in viewports.items():
-            x, y, w, h, near, far = p["data"][:6].view(np.float32).tolist()
-            if not (np.isfinite([x, y, w, h, near, far]).all() and w >= 0 and h >= 0):
-                raise FaultError(Fault.BAD_DESCRIPTOR, f"viewport {x} {y} {w} {h} {near} {far}")
-            v[slot]["scale"] = (w / 2, -h / 2, far - near)
-            v[slot]["offset"] = (x + w / 2, y + h / 2, near)
-            left, top = max(0, int(np.ceil(x - 0.5))), max(0, int(np.ceil(y - 0.5)))
-            right, bottom = min(width, int(np.ceil(x + w - 0.5))), min(height, int(np.ceil(y + h - 0.5)))
+        v["right"], v["left"] = -1, 0
+        self._depth_range = np.zeros((16, 2), np.float32)
+        first = viewports.get(0)
+        count = min(int(first["arg"]), 16) if first is not None else 0
+        self._front["viewport_count"] = max(count, 1)
+        for slot in range(count):
+            p = viewports.get(slot)
+            if p is None:
+                continue
+            values = p["data"][:6].view(np.float32).astype(np.float64)
+            x, y, w, h, near, far = values.tolist()
+            if not np.isfinite(values).all() or w <= 0 or h <= 0 or np.abs(values[:4]).max() > RANGE:
+                continue  # nothing is drawn through it
+            v[slot]["x"], v[slot]["y"], v[slot]["width"], v[slot]["height"], v[slot]["near"], v[slot]["far"] = x, y, w, h, near, far
+            left, top = max(0, math.ceil(x - 0.5)), max(0, math.ceil(y - 0.5))
+            right, bottom = min(width, math.ceil(x + w - 0.5)), min(height, math.ceil(y + h - 0.5))
             if use_scissor:
                 s = scissors.get(slot)
-                if s is None:
-                    right = left
-                else:
-                    sl, st, sr, sb = s["data"][:4].view(np.int32).tolist()
-                    left, top, right, bottom = max(left, sl), max(top, st), min(right, sr), min(bottom, sb)
+                edges = s["data"][:4].view(np.int32).tolist() if s is not None else (0, 0, 0, 0)
+                left, top, right, bottom = max(left, edges[0]), max(top, edges[1]), min(right, edges[2]), min(bottom, edges[3])
             v[slot]["left"], v[slot]["top"], v[slot]["right"], v[slot]["bottom"] = left, top, right - 1, bottom - 1
-            if slot == 0:
-                self._depth_range = (min(near, far), max(near, far))
+            self._depth_range[slot] = near, far
 
     # -- completing ---------------------------------------------------------------------------------------------------
     def flush(self, state: PipelineState, *, parallel: bool = True) -> None:

@@ -164,7 +164,7 @@ def small_float(f: Function, x: Value, mantissa: int, *, signed: bool) -> Value:
     quiet = (31 << mantissa) | (1 << (mantissa - 1))
     if signed:
         sign = bits.shr(31) << (5 + mantissa)
-        return nan.select(quiet | sign, r | sign)
+        return nan.select(quiet, r | sign)
     return nan.select(quiet, (bits < 0).select(0, r))
 
 

@@ -16,7 +16,7 @@ from typing import Final
 
 from wddm.hw.packets import Topology
 
-from . import records, vertex
+from . import maths, records, vertex
 from .access import for_lanes
 from .builder import F32, F64, I8, I16, I32, I64, PTR, VOID, Function, Module, Type, Value, Variable
 from .compute import restore_float_mode, set_float_mode
@@ -32,8 +32,8 @@ POLYGON: Final = 20  #: a triangle cut by 15 planes has at most 18 corners
 
 CONSTANT, LINEAR, PERSPECTIVE = 0, 1, 2
 
-#: The signed distance of a corner from a clip plane, given what loads its components.
-Distance = Callable[[Callable[[int], Value]], Value]
+#: The signed distance of a corner (clip-space position, local vertex) from a clip plane.
+Distance = Callable[[list[Value], Value], Value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +334,7 @@ class _Front:
         new_vertices, new_count = f.var(I32), f.var(I32, 0)
         base = (vertices + (self.lanes - 1)) & ~(self.lanes - 1)
         new_vertices.set(base)
-        polygon = [f.array(F32, POLYGON * self.key.components) for _ in range(2)]
+        polygon = [f.array(F64, POLYGON * 3) for _ in range(2)]
 
         def flush() -> None:
             f.call("setup", VOID, [self.front, new_count.get(), *self.clipped])
@@ -362,42 +362,50 @@ class _Front:
                     self.clip_triangle(members, either, polygon, new_vertices, emit)
         flush()
 
-    def clip_triangle(self, members: list[Value], planes: Value, polygon: list[Value], new_vertices: Variable, emit: Callable[[list[Value]], None]) -> None:
-        """Sutherland-Hodgman against the planes in ``planes``."""
-        f, n = self.f, self.key.components
+    def clip_triangle(
+        self, members: list[Value], planes: Value, polygon: list[Value], new_vertices: Variable, emit: Callable[[list[Value]], None]
+    ) -> None:
+        """Sutherland-Hodgman against the planes in ``planes``. The polygon's corners are weights of the triangle's, in f64."""
+        f, key = self.f, self.key
         size = f.var(I32, 3)
         source, target = f.var(PTR, polygon[0]), f.var(PTR, polygon[1])
         for k in range(3):
-            for c in range(n):
-                f.store(self.load_component(members[k], c), polygon[0], 4 * (k * n + c))
+            for c in range(3):
+                f.store(f.value(1.0 if k == c else 0.0, F64), polygon[0], 8 * (3 * k + c))
 
-        def at(base: Value, k: Value, c: int) -> Value:
-            return f.offset(f.index(base, I8, (k * (4 * n)).zext(I64)), 4 * c)
+        def weight(base: Value, k: Value, c: int) -> Value:
+            return f.offset(f.index(base, I8, (k * 24).zext(I64)), 8 * c)
 
-        def component(base: Value, k: Value, c: int) -> Value:
-            return f.load(F32, at(base, k, c))
-
-        for bit, distance in self.plane_distances(members[0]):
+        corners = [
+            [self.load_component(members[k], c).bits(F32).resize_float(F64) for c in range(vertex.CLIP_X, vertex.CLIP_W + 1)]
+            for k in range(3)
+        ]
+        index = self.load_component(members[0], vertex.VIEWPORT) if key.indexed_viewports else None
+        for bit, distance in self.plane_distances(index):
             with f.if_((planes & bit).ne(0) & (size.get() > 0)):
+                d = [distance(corners[k], members[k]) for k in range(3)]
+
+                def side(base: Value, k: Value, d: list[Value] = d) -> Value:
+                    w = [f.load(F64, weight(base, k, c)) for c in range(3)]
+                    return w[0] * d[0] + w[1] * d[1] + w[2] * d[2]
+
                 kept = f.var(I32, 0)
                 with f.count(0, size.get()) as k:
                     following = (k + 1).eq(size.get()).select(0, k + 1)
                     s, t = source.get(), target.get()
-                    d0 = distance(lambda c, s=s, k=k: component(s, k, c))
-                    d1 = distance(lambda c, s=s, k=following: component(s, k, c))
+                    d0, d1 = side(s, k), side(s, following)
                     in0, in1 = d0 >= 0.0, d1 >= 0.0
                     with f.if_(in0):
-                        f.copy(at(t, kept.get(), 0), at(s, k, 0), 4 * n)
+                        f.copy(weight(t, kept.get(), 0), weight(s, k, 0), 24)
                         kept.set(kept.get() + 1)
                     with f.if_(in0 ^ in1):
-                        # From the inner to the outer corner, so that shared edges give the same vertex.
+                        # From the inside to the outside, whichever way the edge runs: neighbours get the same vertex.
                         inner, outer = in0.select(k, following), in0.select(following, k)
                         di, do = in0.select(d0, d1), in0.select(d1, d0)
                         part = di / (di - do)
-                        for c in range(n):
-                            a, b = component(s, inner, c), component(s, outer, c)
-                            value = f.fma(b - a, part, a) if c <= vertex.CLIP_W or c >= FIRST_OUTPUT else a
-                            f.store(value, at(t, kept.get(), c))
+                        for c in range(3):
+                            a, b = f.load(F64, weight(s, inner, c)), f.load(F64, weight(s, outer, c))
+                            f.store(a + (b - a) * part, weight(t, kept.get(), c))
                         kept.set(kept.get() + 1)
                 size.set(kept.get())
                 old = source.get()
@@ -407,46 +415,58 @@ class _Front:
             first = new_vertices.get()
             s = source.get()
             with f.count(0, size.get()) as k:
-                position = [component(s, k, c) for c in range(4)]
-                viewport = None
-                if self.key.indexed_viewports:
-                    viewport = component(s, f.value(0, I32), vertex.VIEWPORT).bits(I32)
-                for c, x in vertex.finish_position(f, self.front, position, viewport, [], []).items():
-                    f.store(x.bits(I32), at(s, k, c))
-                f.store(f.value(0, I32), at(s, k, vertex.CODE))
-                for c in range(n):
-                    f.store(component(s, k, c), self.component_pointer(first + k, c))
+                w = [f.load(F64, weight(s, k, c)) for c in range(3)]
+                position = [w[0] * corners[0][c] + w[1] * corners[1][c] + w[2] * corners[2][c] for c in range(4)]
+                projected = vertex.project(f, self.front, position, index)
+                for c, x in projected.items():
+                    if c >= 0:
+                        f.store(x.bits(I32), self.component_pointer(first + k, c))
+                f.store(f.value(0, I32), self.component_pointer(first + k, vertex.CODE))
+                for c in (vertex.VIEWPORT, vertex.SLICE):
+                    f.store(self.load_component(members[0], c), self.component_pointer(first + k, c))
+                for c in range(FIRST_OUTPUT, key.components):
+                    a = [self.load_component(members[n], c).bits(F32).resize_float(F64) for n in range(3)]
+                    value = (w[0] * a[0] + w[1] * a[1] + w[2] * a[2]).resize_float(F32)
+                    f.store(value.bits(I32), self.component_pointer(first + k, c))
             new_vertices.set(first + size.get())
             with f.count(1, size.get() - 1) as k:
                 emit([first, first + k, first + k + 1, members[3], members[4]])
 
-    def plane_distances(self, provoking: Value) -> list[tuple[int, Distance]]:
-        """(code bit, function from component loader to distance) of every clip plane."""
+    def plane_distances(self, viewport: Value | None) -> list[tuple[int, Distance]]:
+        """(code bits, distance of a corner) of every clip plane."""
         f = self.f
-        index = self.load_component(provoking, vertex.VIEWPORT) if self.key.indexed_viewports else f.value(0, I32)
-        viewport = f.offset(self.front, records.offset(records.FRONT, "viewports"))
-        viewport = f.offset(viewport, (index * records.VIEWPORT.itemsize).zext(I64))
 
-        def edge(axis: int, limit: float, sign: float) -> Distance:
-            scale = f.load(F32, viewport, records.offset(records.VIEWPORT, "scale") + 4 * axis)
-            offset = f.load(F32, viewport, records.offset(records.VIEWPORT, "offset") + 4 * axis)
-            return lambda get: f.fma(get(axis), scale, (offset - limit) * get(vertex.CLIP_W)) * sign
+        def field(name: str) -> Value:
+            return vertex.viewport_field(f, self.front, name, viewport, F64)
 
-        planes: list[tuple[int, Distance]] = [
-            (vertex.BEHIND, lambda get: get(vertex.CLIP_W) - 1e-7),
-            (vertex.NEAR, lambda get: get(vertex.CLIP_Z)),
-            (vertex.FAR, lambda get: get(vertex.CLIP_W) - get(vertex.CLIP_Z)),
-        ]
-        sides = vertex.GUARD_LEFT | vertex.GUARD_RIGHT | vertex.GUARD_BOTTOM | vertex.GUARD_TOP | vertex.BEHIND
+        def limit(name: str, size: str, end: float) -> Value:
+            """Normalised device coordinate at an end of the fixed-point range."""
+            extent = field(size)
+            extent = (extent > 0.0).select(extent, 1.0)
+            return (2.0 * (end - field(name))) / extent
+
+        low_x, high_x = limit("x", "width", -vertex.RANGE) - 1.0, limit("x", "width", vertex.RANGE) - 1.0
+        low_y, high_y = 1.0 - limit("y", "height", vertex.RANGE), 1.0 - limit("y", "height", -vertex.RANGE)
         # A corner behind the eye has no place on the screen: cut at every side then.
-        planes += [
-            (vertex.GUARD_LEFT | sides, edge(0, vertex.GUARD_LOW, 1.0)),
-            (vertex.GUARD_RIGHT | sides, edge(0, vertex.GUARD_HIGH, -1.0)),
-            (vertex.GUARD_BOTTOM | sides, edge(1, vertex.GUARD_LOW, 1.0)),
-            (vertex.GUARD_TOP | sides, edge(1, vertex.GUARD_HIGH, -1.0)),
+        sides = vertex.GUARD_LEFT | vertex.GUARD_RIGHT | vertex.GUARD_BOTTOM | vertex.GUARD_TOP | vertex.BEHIND
+        planes: list[tuple[int, Distance]] = [
+            (vertex.BEHIND, lambda p, v: p[3] - 2.0**-100),
+            (vertex.NEAR, lambda p, v: p[2]),
+            (vertex.FAR, lambda p, v: p[3] - p[2]),
+            (sides, lambda p, v: p[0] - low_x * p[3]),
+            (sides, lambda p, v: high_x * p[3] - p[0]),
+            (sides, lambda p, v: p[1] - low_y * p[3]),
+            (sides, lambda p, v: high_y * p[3] - p[1]),
         ]
-        for i, c in enumerate(self.key.clip):
-            planes.append((vertex.USER << i, lambda get, c=c: get(c)))
+
+        def user(component: int) -> Distance:
+            def distance(p: list[Value], v: Value) -> Value:
+                d = self.load_component(v, component).bits(F32).resize_float(F64)
+                return d.ne(d).select(-1.0, d)
+
+            return distance
+
+        planes += [(vertex.USER << i, user(c)) for i, c in enumerate(self.key.clip)]
         return planes
 
     # -- setup --------------------------------------------------------------------------------------------------------
@@ -579,21 +599,20 @@ class _Front:
         fx1, fy1, fx2, fy2 = (d.to_float(F64) * inverse for d in (dx1, dy1, dx2, dy2))
         gx1, gy1, gx2, gy2 = (d.resize_float(F32) for d in (fx1, fy1, fx2, fy2))
 
-        def plane(word: int, values: list[Value], wide: bool = False) -> tuple[Value, Value]:
+        def plane(word: int, values: list[Value]) -> None:
             one, two = values[1] - values[0], values[2] - values[0]
-            if wide:
-                o, t = one.resize_float(F64), two.resize_float(F64)
-                ddx, ddy = (o * fy2 - t * fy1).resize_float(F32), (t * fx1 - o * fx2).resize_float(F32)
-            else:
-                ddx, ddy = f.fma(one, gy2, -(two * gy1)), f.fma(two, gx1, -(one * gx2))
             put(word, values[0])
-            put(word + 1, ddx)
-            put(word + 2, ddy)
-            return ddx, ddy
+            put(word + 1, f.fma(one, gy2, -(two * gy1)))
+            put(word + 2, f.fma(two, gx1, -(one * gx2)))
 
-        z = [gather(k, vertex.SCREEN_Z, mask) for k in range(3)]
-        ddx, ddy = plane(TRIANGLE["z"], z, wide=True)
-        put(TRIANGLE["z"], z[0] + self.depth_bias(z, ddx, ddy))
+        z = [
+            maths.to_double(f, gather(k, vertex.SCREEN_Z, mask, I32), gather(k, vertex.SCREEN_Z_HIGH, mask, I32)) for k in range(3)
+        ]
+        one, two = z[1] - z[0], z[2] - z[0]
+        ddx, ddy = one * fy2 - two * fy1, two * fx1 - one * fx2
+        for k, value in enumerate((z[0] + self.depth_bias(z, ddx, ddy), ddx, ddy)):
+            for half, part in enumerate(maths.from_double(f, value)):
+                put(TRIANGLE["z"] + 2 * k + half, part)
         reciprocal = [gather(k, vertex.RECIPROCAL_W, mask) for k in range(3)]
         plane(TRIANGLE["w"], reciprocal)
         for n, (component, mode) in enumerate(key.planes):
@@ -627,14 +646,14 @@ class _Front:
     def depth_bias(self, z: list[Value], ddx: Value, ddy: Value) -> Value:
         """Direct3D's depth bias: a constant in units of the format, plus the largest slope times a factor, clamped."""
         f = self.f
-        unit = self.get("bias", F32)
+        constant = self.get("bias", F32).resize_float(F64)
         largest = f.max(f.max(f.abs(z[0]), f.abs(z[1])), f.abs(z[2]))
-        exponent = (largest.bits(I32) & 0x7F80_0000) - (23 << 23)
-        float_unit = f.max(exponent, 0).bits(F32)
-        constant = self.get("bias_float", I32).ne(0).select(float_unit * unit, f.splat(unit, self.lanes))
-        slope = f.max(f.abs(ddx), f.abs(ddy)) * self.get("bias_slope", F32)
-        bias = constant + slope
-        clamp = self.get("bias_clamp", F32)
+        # The unit of floating-point depth: the last place of the largest depth of the triangle.
+        exponent = (largest.bits(I64) & (0x7FF << 52)) - (23 << 52)
+        float_unit = (exponent > 0).select(exponent, 0).bits(F64)
+        bias = self.get("bias_float", I32).ne(0).select(float_unit * constant, f.splat(constant, self.lanes))
+        bias = bias + f.max(f.abs(ddx), f.abs(ddy)) * self.get("bias_slope", F32).resize_float(F64)
+        clamp = self.get("bias_clamp", F32).resize_float(F64)
         up, down = f.min(bias, clamp), f.max(bias, clamp)
         return (clamp > 0.0).select(up, (clamp < 0.0).select(down, bias))
 

@@ -28,7 +28,7 @@ from wddm.hw.isa import (
 
 from . import formats, front, records
 from .analysis import Instruction, instructions
-from .builder import F32, I1, I8, I16, I32, I64, PTR, VOID, Function, Module, Type, Value, Variable
+from .builder import F32, F64, I1, I8, I16, I32, I64, PTR, VOID, Function, Module, Type, Value, Variable
 from .records import TILE, TRIANGLE, TRIANGLE_PLANES
 from .shader import Declared, ShaderKey, Slots, Stage, Translator, UnsupportedError
 from .vertex import SCREEN_Z, VertexLayout
@@ -45,7 +45,8 @@ QUEUE: Final = 32  #: stamps
 ENTRY_X, ENTRY_Y, ENTRY_SLICE, ENTRY_MASKS, ENTRY_HEAD = 0, 1, 2, 4, 16
 #: Scratch: statistics first.
 STATISTICS_BYTES: Final = 64
-LARGEST: Final = 63 << 24  #: edge functions inside a tile stay below
+#: Edge functions change by less than this inside a pair of rows of a tile (steps are below 2**24): beyond it their sign is settled.
+LARGEST: Final = (1 << 30) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +205,7 @@ def compile_pixel(program: ShaderProgram | None, key: PixelKey) -> str:
     return _Pixel(program, key).write()
 
 
-def plain_depth(f: Function, memory: Type, z: Value, info_bits: int, is_float: bool) -> Value:
+def plain_depth(f: Function, z: Value, info_bits: int, is_float: bool) -> Value:
     """Depth as it is stored, from a clamped float."""
     return z.bits(I32) if is_float else formats.unorm(f, z, info_bits)
 
@@ -343,7 +344,6 @@ class _Pixel:
             self.block = self.draw_field("pixel_block", PTR)
             self.sample_mask = self.draw_field("sample_mask", I32)
             self.queue = f.offset(self.scratch, STATISTICS_BYTES)
-            self.min_depth, self.max_depth = self.draw_field("min_depth", F32), self.draw_field("max_depth", F32)
             lane = list(range(self.lanes))
             self.lane_x = f.vector(I32, [i % self.half for i in lane])
             self.lane_y = f.vector(I32, [i // self.half for i in lane])
@@ -373,16 +373,12 @@ class _Pixel:
         c = [self.word(TRIANGLE["c"] + 2 * i, I64) for i in range(3)]
         left, top, right, bottom = (self.word(TRIANGLE[n]) for n in ("left", "top", "right", "bottom"))
         self.box = (left, top, right - left, bottom - top)
-        self.edges = []  # per sample: the vector of each edge at the tile's corner
-        for sx, sy in SAMPLES[self.key.samples]:
-            vectors = []
-            for i in range(3):
-                ax, by = a[i].sext(I64), b[i].sext(I64)
-                at_tile = (self.tile_x.sext(I64) << 8) * ax + (self.tile_y.sext(I64) << 8) * by
-                base = (c[i] + at_tile + ax * (128 + 16 * sx) + by * (128 + 16 * sy)) >> 8
-                base = f.max(f.min(base, LARGEST), -LARGEST - 1).trunc(I32)
-                vectors.append(base + self.lane_x * a[i] + self.lane_y * b[i])
-            self.edges.append(vectors)
+        # Edge functions at pixel (0, 0) of each sample, in units of 256: exact, since steps from pixel to pixel are whole.
+        self.constants = [
+            [(c[i] + a[i].sext(I64) * (128 + 16 * sx) + b[i].sext(I64) * (128 + 16 * sy)) >> 8 for i in range(3)]
+            for sx, sy in SAMPLES[self.key.samples]
+        ]
+        self.lane_edges = [self.lane_x * a[i] + self.lane_y * b[i] for i in range(3)]
         self.a, self.b = a, b
         origin = (self.word(TRIANGLE["x"], F32), self.word(TRIANGLE["y"], F32))
         self.origin = origin
@@ -393,17 +389,31 @@ class _Pixel:
         self.fraction_x = (self.lane_x.to_float() + 0.5) - origin[0]
         self.fraction_y = (self.lane_y.to_float() + 0.5) - origin[1]
         start_x, start_y = x0 & ~(self.half - 1), y0 & ~1
-        with f.count(start_y, y1 + 1, 2) as y, f.count(start_x, x1 + 1, self.half) as x:
-            self.stamp(x, y, full)
+        range_at = records.offset(records.DRAW, "depth_range")
+        viewport = f.offset(self.draw, (self.flags.shr(24) << 3).zext(I64))
+        self.min_depth, self.max_depth = f.load(F32, viewport, range_at), f.load(F32, viewport, range_at + 4)
+        with f.count(start_y, y1 + 1, 2) as y:
+            # Inside a pair of rows edge functions stay within 32 bits of where they can change sign.
+            self.row_edges = [
+                [
+                    f.max(f.min(k + a[i].sext(I64) * start_x.sext(I64) + b[i].sext(I64) * y.sext(I64), LARGEST), -LARGEST).trunc(I32)
+                    + self.lane_edges[i]
+                    for i, k in enumerate(constants)
+                ]
+                for constants in self.constants
+            ]
+            self.row_start = start_x
+            with f.count(start_x, x1 + 1, self.half) as x:
+                self.stamp(x, y, full)
 
     def stamp(self, x: Value, y: Value, full: Value) -> None:
         f, key = self.f, self.key
         masks = [f.var(self.mvec, 1) for _ in range(key.samples)]
         with f.if_(full ^ True):
-            rx, ry = x - self.tile_x, y - self.tile_y
+            rx = x - self.row_start
             inside = ((x - self.box[0]) + self.lane_x).ule(self.box[2]) & ((y - self.box[1]) + self.lane_y).ule(self.box[3])
-            offsets = [self.a[i] * rx + self.b[i] * ry for i in range(3)]
-            for mask, vectors in zip(masks, self.edges, strict=True):
+            offsets = [self.a[i] * rx for i in range(3)]
+            for mask, vectors in zip(masks, self.row_edges, strict=True):
                 e = [v + o for v, o in zip(vectors, offsets, strict=True)]
                 mask.set(((e[0] | e[1] | e[2]) >= 0) & inside)
         for s, mask in enumerate(masks):
@@ -428,13 +438,18 @@ class _Pixel:
         value, ddx, ddy = (self.word(word + k, F32) for k in range(3))
         return f.fma(fx, ddx, f.fma(fy, ddy, f.splat(value, self.lanes)))
 
+    def depth_plane(self, sx: int = 0, sy: int = 0) -> Value:
+        """Depth at the pixels of the stamp, moved by 1/16 pixels; clamped to the viewport's range."""
+        f = self.f
+        value, ddx, ddy = (self.word(TRIANGLE["z"] + 2 * k, F64) for k in range(3))
+        fx, fy = self.fx.resize_float(F64) + sx / 16, self.fy.resize_float(F64) + sy / 16
+        z = f.fma(fx, ddx, f.fma(fy, ddy, f.splat(value, self.lanes)))
+        return f.min(f.max(z.resize_float(F32), self.min_depth), self.max_depth)
+
     def covered(self) -> None:
         """Some sample is covered."""
         f, key = self.f, self.key
-        self.depths = [
-            self.plane(TRIANGLE["z"], self.fx + sx / 16 if sx else self.fx, self.fy + sy / 16 if sy else self.fy)
-            for sx, sy in SAMPLES[key.samples]
-        ]
+        self.depths = [self.depth_plane(sx, sy) for sx, sy in SAMPLES[key.samples]] if key.depth.format else []
         if self.early or self.split:
             self.depth_stencil(test=True, write=self.early, reference=None)
             if self.early:
@@ -472,7 +487,7 @@ class _Pixel:
                 for s, m in enumerate(self.masks):
                     m.set(m.get() & (level > s))
             if self.writes_depth:
-                self.depths = [stage.outputs[OUTPUT_DEPTH_REGISTER * 4].get().bits(F32)] * key.samples
+                self.depths = [self.written_depth(stage.outputs[OUTPUT_DEPTH_REGISTER * 4].get().bits(F32))] * key.samples
         if not self.early:
             reference = stage.outputs[OUTPUT_STENCIL_REGISTER * 4].get() & 255 if self.writes_stencil else None
             self.depth_stencil(test=not self.split, write=True, reference=reference)
@@ -480,6 +495,18 @@ class _Pixel:
         if key.outputs:
             with f.if_(f.any(self.union())):
                 self.enqueue(stage)
+
+    def written_depth(self, z: Value) -> Value:
+        """The program's depth, clamped to the viewport and to the side of the triangle's own that it promised."""
+        f = self.f
+        assert self.program is not None
+        z = f.min(f.max(z.ne(z).select(0.0, z), self.min_depth), self.max_depth)
+        promised = {v for r, _, v, _ in Declared.of(self.program).outputs if r == OUTPUT_DEPTH_REGISTER}
+        if SystemValue.DEPTH_GREATER_EQUAL in promised:
+            return f.max(z, self.depth_plane())
+        if SystemValue.DEPTH_LESS_EQUAL in promised:
+            return f.min(z, self.depth_plane())
+        return z
 
     def count_passed(self) -> None:
         """Count the samples that passed the tests, for occlusion queries."""
@@ -510,7 +537,7 @@ class _Pixel:
         position = [
             (self.lane_x + self.x).to_float() + 0.5,
             (self.lane_y + self.y).to_float() + 0.5,
-            self.plane(TRIANGLE["z"], self.fx, self.fy),
+            self.depths[0] if key.samples == 1 and self.depths else self.depth_plane(),
             w,
         ]
         facing = (self.flags & 1).ne(0).select(-1, f.value(0, I32))
@@ -572,8 +599,9 @@ class _Pixel:
         assert info.depth is not None
         bits, is_float = info.depth.bits, info.depth.bits == 32
         z = self.depths[sample]
-        z = f.min(f.max(z, self.min_depth), self.max_depth)
-        new = plain_depth(f, I32, z, bits, is_float)
+        if is_float:
+            z = f.saturate(z)
+        new = plain_depth(f, z, bits, is_float)
         rows = self.depth_rows(sample, size)
         before = mask.get()
         words = rows.load(before)

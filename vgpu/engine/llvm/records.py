@@ -54,13 +54,15 @@ def offset(dtype: np.dtype[np.void], name: str) -> int:
 #: A vertex buffer as the fetch sees it.
 VERTEX_BUFFER: Final = np.dtype([("base", "<u8"), ("size", "<u4"), ("stride", "<u4")])
 
-#: A viewport: screen = clip / w * scale + offset, and the rectangle of pixels that may be drawn (inclusive).
+#: A viewport, and the rectangle of pixels that may be drawn (inclusive).
 VIEWPORT: Final = np.dtype(
     [
-        ("scale", "<f4", (3,)),
-        ("offset", "<f4", (3,)),
-        ("min_depth", "<f4"),
-        ("max_depth", "<f4"),
+        ("x", "<f8"),
+        ("y", "<f8"),
+        ("width", "<f8"),
+        ("height", "<f8"),
+        ("near", "<f8"),
+        ("far", "<f8"),
         ("left", "<i4"),
         ("top", "<i4"),
         ("right", "<i4"),
@@ -99,7 +101,7 @@ FRONT: Final = np.dtype(
         ("rasterize", "<u4"),
         ("run", "<u4"),  # indexed strips: where the current strip begins
         ("primitive_id", "<u4"),
-        ("reserved", "<u4"),
+        ("viewport_count", "<u4"),
         ("vertices_in", "<u8"),  # statistics
         ("vertices_shaded", "<u8"),
         ("primitives_in", "<u8"),
@@ -120,9 +122,7 @@ DRAW: Final = np.dtype(
         ("sample_mask", "<u4"),
         ("stencil_reference", "<u4"),
         ("blend_factor", "<f4", (4,)),
-        ("min_depth", "<f4"),
-        ("max_depth", "<f4"),
-        ("reserved", "<u4", (2,)),
+        ("depth_range", "<f4", (16, 2)),  # smallest and largest depth, per viewport
     ]
 )
 
@@ -139,7 +139,7 @@ PASS: Final = np.dtype(
         ("tiles_x", "<i4"),
         ("tiles_y", "<i4"),
         ("next_tile", "<u4"),
-        ("reserved", "<u4"),
+        ("layers", "<u4"),  # array slices that all surfaces have
         ("cursors", "<u8"),  # per tile: index of the next free entry
         ("chunks", "<u8"),  # u32 entries in chunks of 16, the last the index of the next chunk
         ("chunk_next", "<u4"),  # first chunk not in use
@@ -147,7 +147,6 @@ PASS: Final = np.dtype(
         ("arena", "<u8"),  # triangles and draws
         ("arena_next", "<u4"),  # bytes in use
         ("arena_limit", "<u4"),
-        ("hiz", "<u8"),  # per tile: nothing visible can lie behind (float bits), see pixel.py
         ("stop", "<u8"),
         ("thread_scratch", "<u8"),  # per thread: pointer to scratch
         ("raster", "<u8"),  # the function that empties the bins
@@ -173,7 +172,7 @@ TRIANGLE: Final = {
     "bottom": 19,
     "x": 20,  # origin of the planes, pixels
     "y": 21,
-    "z": 22,  # plane
-    "w": 25,  # plane of 1/w
+    "z": 22,  # plane of f64
+    "w": 28,  # plane of 1/w
 }
-TRIANGLE_PLANES: Final = 28
+TRIANGLE_PLANES: Final = 31

@@ -14,14 +14,14 @@ from wddm.hw.descriptors import InputElement
 from wddm.hw.formats import FORMATS, Format
 from wddm.hw.isa import INDEX_MASK, Kind, ShaderProgram, SystemRegister, SystemValue
 
-from . import formats, records
-from .builder import F32, I1, I8, I16, I32, I64, PTR, VOID, Function, Module, Value, Variable
+from . import formats, maths, records
+from .builder import F32, F64, I1, I8, I16, I32, I64, PTR, VOID, Function, Module, Type, Value, Variable
 from .compute import restore_float_mode, set_float_mode
 from .shader import Declared, ShaderKey, Stage, Translator, UnsupportedError
 
 #: Components every vertex has in the store.
-CLIP_X, CLIP_Y, CLIP_Z, CLIP_W, SCREEN_X, SCREEN_Y, SCREEN_Z, RECIPROCAL_W, CODE, VIEWPORT, SLICE = range(11)
-FIRST_OUTPUT: Final = 11
+CLIP_X, CLIP_Y, CLIP_Z, CLIP_W, SCREEN_X, SCREEN_Y, SCREEN_Z, SCREEN_Z_HIGH, RECIPROCAL_W, CODE, VIEWPORT, SLICE = range(12)
+FIRST_OUTPUT: Final = 12
 
 #: Clip code bits. A triangle whose vertices share one of REJECT is not visible; one of NEEDS_CLIP in a vertex sends it to the clipper.
 LEFT, RIGHT, BOTTOM, TOP, NEAR, FAR = (1 << i for i in range(6))
@@ -32,9 +32,8 @@ REJECT: Final = 63 | 0xFF << 12 | 0xFF << 20
 NOT_A_NUMBER: Final = 1 << 28
 NEEDS_CLIP: Final = NEAR | FAR | GUARD_LEFT | GUARD_RIGHT | GUARD_BOTTOM | GUARD_TOP | BEHIND | 0xFF << 12
 
-#: Screen coordinates beyond which triangles are clipped, pixels: edge functions inside a tile fit 32 bits.
-GUARD_LOW: Final = -8192.0
-GUARD_HIGH: Final = 24575.0
+#: Pixels from the origin beyond which fixed point does not reach: primitives are cut there.
+RANGE: Final = 32768.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +152,11 @@ def compile_vertex(
         number = f.load(ivec, instances, at)
         stage.instance = number
         stage.fetched = {r: [x.bits(I32) for x in _fetch(f, stage.elements[r], plan, stage.id, number)] for r, plan in plans.items()}
+        for register, mask, value, _ in Declared.of(program).inputs:
+            generated = {SystemValue.VERTEX_ID: stage.id, SystemValue.INSTANCE_ID: number}.get(SystemValue(value))
+            if generated is not None:
+                row = stage.fetched.setdefault(register, [f.value(0, ivec)] * 4)
+                row[(mask & -mask).bit_length() - 1] = generated
         stage.outputs = {
             register * 4 + c: f.var(ivec) for register, mask in layout.registers for c in range(4) if mask >> c & 1
         }
@@ -171,14 +175,15 @@ def compile_vertex(
             put(component, v.get())
 
         def output(index: int) -> Value:
-            return stage.outputs[index].get() if index in stage.outputs else f.value(0, ivec)
+            return stage.outputs[index].get() if index in stage.outputs else f.value(0, ivec)  # -1: not written
 
         position = [output(layout.position + c).bits(F32) if layout.position >= 0 else f.value(0.0, fvec) for c in range(4)]
-        viewport = f.umin(output(layout.viewport), 15) if layout.viewport >= 0 else f.value(0, ivec)
-        if layout.viewport >= 0:
-            viewport = output(layout.viewport).ugt(15).select(0, viewport)
+        viewport = output(layout.viewport)
+        viewport = viewport.ult(front_field(f, front, "viewport_count", I32)).select(viewport, 0)
         put(VIEWPORT, viewport)
-        put(SLICE, output(layout.slice) if layout.slice >= 0 else f.value(0, ivec))
+        layer = output(layout.slice)
+        layers = f.load(I32, front_field(f, front, "pass", PTR), records.offset(records.PASS, "layers"))
+        put(SLICE, layer.ult(layers).select(layer, 0))
         distances = [output(4 * r + c).bits(F32) for r, c in layout.clip]
         culls = [output(4 * r + c).bits(F32) for r, c in layout.cull]
         for component, x in finish_position(f, front, position, viewport if layout.viewport >= 0 else None, distances, culls).items():
@@ -192,17 +197,7 @@ def finish_position(
 ) -> dict[int, Value]:
     """Clip code, division, viewport and snapping; works on vectors and scalars."""
     x, y, z, w = position
-    like = x.type
-
-    def transform(field: str, axis: int) -> Value:
-        base = records.offset(records.FRONT, "viewports") + records.offset(records.VIEWPORT, field) + 4 * axis
-        if viewport is None:
-            return f.load(F32, front, base, constant=True)
-        index = viewport * records.VIEWPORT.itemsize
-        pointer = f.offset(f.offset(front, base), index.zext(I64))
-        return f.gather(like, pointer, f.value(1, I1.vector(like.lanes))) if like.lanes else f.load(F32, pointer)
-
-    code: Value = f.value(0, I32.vector(like.lanes))
+    code: Value = f.value(0, I32.vector(x.type.lanes))
 
     def flag(condition: Value, bit: int) -> None:
         nonlocal code
@@ -219,32 +214,54 @@ def finish_position(
         flag((d >= 0.0) ^ True, USER << i)
     for i, d in enumerate(culls):
         flag((d >= 0.0) ^ True, CULL << i)
-    rw = 1.0 / w
-    sx = f.fma(x * rw, transform("scale", 0), transform("offset", 0))
-    sy = f.fma(y * rw, transform("scale", 1), transform("offset", 1))
-    sz = f.fma(z * rw, transform("scale", 2), transform("offset", 2))
-    flag(sx < GUARD_LOW, GUARD_LEFT)
-    flag(sx > GUARD_HIGH, GUARD_RIGHT)
-    flag(sy < GUARD_LOW, GUARD_BOTTOM)
-    flag(sy > GUARD_HIGH, GUARD_TOP)
+    result = project(f, front, [v.resize_float(F64) for v in position], viewport)
+    sx, sy = result.pop(-1), result.pop(-2)
+    flag(sx < -RANGE, GUARD_LEFT)
+    flag(sx > RANGE, GUARD_RIGHT)
+    flag(sy < -RANGE, GUARD_TOP)
+    flag(sy > RANGE, GUARD_BOTTOM)
     vanishing = (x - x) + (y - y) + (z - z) + (w - w)  # NaN unless all are finite
     flag(vanishing.ne(vanishing), NOT_A_NUMBER)
+    return {CLIP_X: x, CLIP_Y: y, CLIP_Z: z, CLIP_W: w, CODE: code, **result}
+
+
+def viewport_field(f: Function, front: Value, name: str, viewport: Value | None, like: Type) -> Value:
+    """A number of the viewport of each lane, as f64."""
+    base = records.offset(records.FRONT, "viewports") + records.offset(records.VIEWPORT, name)
+    if viewport is None:
+        return f.load(F64, front, base, constant=True)
+    index = viewport * records.VIEWPORT.itemsize
+    pointer = f.offset(f.offset(front, base), index.zext(I64))
+    return f.gather(like, pointer, f.value(1, I1.vector(like.lanes))) if like.lanes else f.load(F64, pointer)
+
+
+def project(f: Function, front: Value, position: list[Value], viewport: Value | None) -> dict[int, Value]:
+    """From clip space (f64) to the screen: snapped x and y, depth, 1/w; and under -1, -2 the unsnapped x and y."""
+    x, y, z, w = position
+
+    def field(name: str) -> Value:
+        return viewport_field(f, front, name, viewport, x.type)
+
+    rw = 1.0 / w
+    near = field("near")
+    sx = field("x") + (x * rw + 1.0) * 0.5 * field("width")
+    sy = field("y") + (1.0 - y * rw) * 0.5 * field("height")
+    depth = near + z * rw * (field("far") - near)
 
     def snap(s: Value) -> Value:
-        # Nearest 1/256 pixel, ties to even; outside the guard band the number is not used.
-        inside = f.max(f.min(s, GUARD_HIGH + 1), GUARD_LOW - 1)
+        # Nearest 1/256 pixel, ties to even; beyond the range the number is not used.
+        inside = f.max(f.min(s, RANGE), -RANGE)
         return f.intrinsic("rint", inside * 256.0).to_int()
 
+    low, high = maths.from_double(f, depth)
     return {
-        CLIP_X: x,
-        CLIP_Y: y,
-        CLIP_Z: z,
-        CLIP_W: w,
         SCREEN_X: snap(sx),
         SCREEN_Y: snap(sy),
-        SCREEN_Z: sz,
-        RECIPROCAL_W: rw,
-        CODE: code,
+        SCREEN_Z: low,
+        SCREEN_Z_HIGH: high,
+        RECIPROCAL_W: rw.resize_float(F32),
+        -1: sx,
+        -2: sy,
     }
 
 
