@@ -91,6 +91,11 @@ class Core:
         self.dirty: set[int] = set()
         self.emitters: list[Emitter] = []
         self.target_count = 0  #: render targets bound, in all
+        self.topology = 0
+        self.stages_changed: Callable[[], None] = lambda: None  #: set by the shader functions
+        self.samples_agree = True  #: all bound targets have one sample count
+        self.drawable = False  #: the bound stages fit together (see ``shaders.fits``)
+        self.rasterizes = True  #: False: a pass-through geometry shader streams out and nothing is rasterized
         self.emitted_stream_resets: list[Any] = []  #: stream-output targets whose counter the recording at hand sets
         self.open_queries: list[Query] = []
         self.reserve = 1  #: packets kept free for ending the open queries when the buffer is submitted

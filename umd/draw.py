@@ -7,16 +7,17 @@ from umd.core import Bind, Core, Pending, key
 from umd.errors import DeviceError
 from umd.pipeline import slot_id
 from umd.resource import Resource, ResourceFunctions, place
-from wddm.hw.packets import Op
+from wddm.hw.packets import Op, Stage
 
 _PACK = PACKET_STRUCT.pack
 _DRAW, _DRAW_INDEXED, _DISPATCH = int(Op.DRAW), int(Op.DRAW_INDEXED), int(Op.DISPATCH)
+_COMPUTE_SHADER = key(Bind.SHADER, Stage.COMPUTE)
 #: Bytes of arguments that indirect work reads.
 _ARGUMENT_BYTES = {Op.DRAW_INDIRECT: 16, Op.DRAW_INDEXED_INDIRECT: 20, Op.DISPATCH_INDIRECT: 12}
 
 
 class DrawFunctions:
-    """Entries that draw and dispatch."""
+    """Entries that draw and dispatch. Work whose stages do not fit together does nothing."""
 
     def __init__(self, core: Core, resources: ResourceFunctions) -> None:
         self.core = core
@@ -24,9 +25,13 @@ class DrawFunctions:
         self._work = core.work
 
     def Draw(self, hDevice: int, VertexCount: int, StartVertexLocation: int) -> Pending:
+        if not self.core.drawable:
+            return None
         return self._work(_PACK(_DRAW, 0, 0, 0, 0, 0, 0, VertexCount, 1, StartVertexLocation, 0, 0, 0, 0, 0))
 
     def DrawIndexed(self, hDevice: int, IndexCount: int, StartIndexLocation: int, BaseVertexLocation: int) -> Pending:
+        if not self.core.drawable:
+            return None
         base = BaseVertexLocation & 0xFFFFFFFF
         return self._work(_PACK(_DRAW_INDEXED, 0, 0, 0, 0, 0, 0, IndexCount, 1, StartIndexLocation, base, 0, 0, 0, 0))
 
@@ -38,6 +43,8 @@ class DrawFunctions:
         StartVertexLocation: int,
         StartInstanceLocation: int,
     ) -> Pending:
+        if not self.core.drawable:
+            return None
         data = (VertexCountPerInstance, InstanceCount, StartVertexLocation, StartInstanceLocation)
         return self._work(_PACK(_DRAW, 0, 0, 0, 0, 0, 0, *data, 0, 0, 0, 0))
 
@@ -50,13 +57,15 @@ class DrawFunctions:
         BaseVertexLocation: int,
         StartInstanceLocation: int,
     ) -> Pending:
+        if not self.core.drawable:
+            return None
         base = BaseVertexLocation & 0xFFFFFFFF
         data = (IndexCountPerInstance, InstanceCount, StartIndexLocation, base, StartInstanceLocation)
         return self._work(_PACK(_DRAW_INDEXED, 0, 0, 0, 0, 0, 0, *data, 0, 0, 0))
 
     def DrawAuto(self, hDevice: int) -> Pending:
         bound = self.core.slots.get(key(Bind.VERTEX_BUFFER))
-        if bound is None or bound[0].fill_counter is None:
+        if not self.core.drawable or bound is None or bound[0].fill_counter is None:
             return None  # nothing was streamed into what is bound: no vertices
         _, stride, offset = bound
         if not stride:
@@ -70,6 +79,8 @@ class DrawFunctions:
 
     def _indirect(self, op: Op, h: int, offset: int) -> Pending:
         r: Resource = self.resources.get(h)
+        if not (self.core.drawable if op is not Op.DISPATCH_INDIRECT else _COMPUTE_SHADER in self.core.slots):
+            return None
         size = _ARGUMENT_BYTES[op]
         if offset % 4 or offset + size > r.size:
             raise DeviceError.invalid(f"{op.name} with arguments at byte {offset} of a buffer of {r.size}")
@@ -86,6 +97,8 @@ class DrawFunctions:
         return self._indirect(Op.DRAW_INDEXED_INDIRECT, hBuffer, Offset)
 
     def Dispatch(self, hDevice: int, X: int, Y: int, Z: int) -> Pending:
+        if _COMPUTE_SHADER not in self.core.slots:
+            return None
         return self._work(_PACK(_DISPATCH, 0, 0, 0, 0, 0, 0, X, Y, Z, 0, 0, 0, 0, 0))
 
     def DispatchIndirect(self, hDevice: int, hBuffer: int, Offset: int) -> Pending:

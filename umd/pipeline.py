@@ -129,6 +129,14 @@ def emit_packets(default: bytes) -> Emitter:
     return emit
 
 
+def emit_viewports(core: Core, k: int, data: tuple[bytes, ...] | None) -> None:
+    """Without a viewport nothing is drawn: that is also how a stream-output pass without a rasterized stream is told."""
+    if data is None or not core.rasterizes:
+        core.batch.add(packet(Op.SET_VIEWPORT))
+    else:
+        core.batch.packets.extend(data)
+
+
 Target = tuple[View, int]
 
 
@@ -197,7 +205,7 @@ def emitters(shaders: ShaderFunctions, emit_predication: Emitter) -> list[Emitte
         Bind.BLEND_FACTOR: emit_packet(packet(Op.SET_BLEND_FACTOR, data=(0x3F800000,) * 4 + (0xFFFFFFFF,))),
         Bind.DEPTH_STENCIL_STATE: emit_packet(packet(Op.SET_DEPTH_STENCIL_STATE, data=DEFAULT_DEPTH_STENCIL)),
         Bind.RASTERIZER: emit_packet(DEFAULT_RASTERIZER),
-        Bind.VIEWPORTS: emit_packets(packet(Op.SET_VIEWPORT)),
+        Bind.VIEWPORTS: emit_viewports,
         Bind.SCISSORS: emit_packets(packet(Op.SET_SCISSOR)),
         Bind.PREDICATION: emit_predication,
     }
@@ -215,6 +223,7 @@ class PipelineFunctions:
         self.views = views
         self.states = states
         self._pixel_uavs: set[int] = set()
+        core.stages_changed = shaders.changed
         for name, stage in (
             ("Vs", Stage.VERTEX),
             ("Hs", Stage.HULL),
@@ -310,6 +319,10 @@ class PipelineFunctions:
             core.dirty.add(key(Bind.RENDER_TARGETS))  # tells the count, which no bound target does now
         depth = self.views.depth_stencils.get(hDepthStencilView)
         core.bind(key(Bind.DEPTH_STENCIL), depth, None if depth is None else depth.resource)
+        samples = {v.resource.samples for v in (*views, depth) if v is not None}
+        if (len(samples) < 2) is not core.samples_agree:
+            core.samples_agree = len(samples) < 2
+            core.stages_changed()
         wanted = {UAVStartSlot + i: uavs[i] for i in range(NumUAVs)}
         for slot in self._pixel_uavs - set(wanted):
             core.bind(key(Bind.UAV, Stage.PIXEL, slot), None)

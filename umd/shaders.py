@@ -33,6 +33,7 @@ from wddm.ddi.d3d10umddi import (
     D3D11DDIARG_TESSELLATION_IO_SIGNATURES,
 )
 from wddm.dxbc.errors import DxbcError
+from wddm.dxbc.opcodes import Opcode
 from wddm.dxbc.program import Program
 from wddm.dxbc.tokens import decode
 from wddm.hw.isa import IsaError, ShaderProgram
@@ -40,6 +41,30 @@ from wddm.hw.isa_check import check
 from wddm.hw.packets import Op, Stage
 
 Variant = tuple[tuple[ClassInstance, ...], StreamOutput | None]
+
+
+#: Vertices of one primitive of each topology.
+_VERTICES = {1: 1, 2: 2, 3: 2, 4: 3, 5: 3, 10: 4, 11: 4, 12: 6, 13: 6, **{32 + n: n for n in range(1, 33)}}
+NO_RASTERIZED_STREAM = 0xFFFFFFFF
+
+
+def fits(core: Core) -> bool:
+    """Whether the bound stages, topology and targets can work together. The hardware would stop for good over a draw that cannot;
+    Direct3D lets such a draw do nothing."""
+    slots = core.slots
+    vertex, hull, domain, geometry = (
+        slots.get(key(Bind.SHADER, s)) for s in (Stage.VERTEX, Stage.HULL, Stage.DOMAIN, Stage.GEOMETRY)
+    )
+    seen = _VERTICES.get(core.topology, 0)
+    if vertex is None or not seen or (hull is None) != (domain is None) or not core.samples_agree:
+        return False
+    if hull is not None:
+        if core.topology < 33:
+            return False
+        seen = {1: 1, 2: 2}.get(hull.shader.tessellated, 3)
+    if geometry is not None and geometry.shader.program is not None:
+        return geometry.shader.vertices in (0, seen)
+    return hull is not None or core.topology < 33 or geometry is not None
 
 
 class Shader:
@@ -52,6 +77,18 @@ class Shader:
         self.stream_output: StreamOutput | None = None
         self.translated: dict[tuple[ClassInstance, ...], ShaderProgram] = {}
         self.code: dict[Variant, tuple[Place, int]] = {}
+
+    @property
+    def vertices(self) -> int:
+        """Vertices of a geometry shader's input primitive; 0 = not known."""
+        declared = None if self.program is None else self.program.find(Opcode.DCL_INPUTPRIMITIVE)
+        return 0 if declared is None else declared.primitive.vertices
+
+    @property
+    def tessellated(self) -> int:
+        """What a hull shader's tessellator makes: 1 points, 2 lines, 3 and 4 triangles."""
+        declared = None if self.program is None else self.program.find(Opcode.DCL_TESSELLATOR_OUTPUT_PRIMITIVE)
+        return 3 if declared is None else int(declared.tess_output)
 
     @property
     def passes_through(self) -> bool:
@@ -198,6 +235,7 @@ class ShaderFunctions:
             bound = self.core.slots.get(key(Bind.SHADER, stage))
             if bound is not None and bound.shader is shader:
                 self.core.bind(key(Bind.SHADER, stage), None)
+        self.changed()
         for place, _ in shader.code.values():
             self.core.shader_heap.give(place)
 
@@ -237,10 +275,22 @@ class ShaderFunctions:
             return
         core.bind(k, None if shader is None else BoundShader(shader, instances))
         if stage is not Stage.PIXEL and stage is not Stage.COMPUTE:
+            self.changed()
             # Who streams out, and thus the variant of every stage before, may have changed.
             for other in (Stage.VERTEX, Stage.DOMAIN, Stage.GEOMETRY):
                 if key(Bind.SHADER, other) in core.slots:
                     core.dirty.add(key(Bind.SHADER, other))
+
+    def changed(self) -> None:
+        """Stages, topology or targets changed."""
+        core = self.core
+        core.drawable = fits(core)
+        geometry = core.slots.get(key(Bind.SHADER, Stage.GEOMETRY))
+        so = geometry.shader.stream_output if geometry is not None and geometry.shader.passes_through else None
+        rasterizes = so is None or so.rasterized_stream != NO_RASTERIZED_STREAM
+        if rasterizes != core.rasterizes:
+            core.rasterizes = rasterizes
+            core.dirty.add(key(Bind.VIEWPORTS))
 
     # --- emission ------------------------------------------------------------------------------------------------------
     def emit(self, core: Core, k: int, bound: BoundShader | None) -> None:

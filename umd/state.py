@@ -232,6 +232,9 @@ class StateFunctions:
 
     def IaSetTopology(self, hDevice: int, Topology: int) -> None:
         self.core.bind_packets(key(Bind.TOPOLOGY), packet(Op.SET_TOPOLOGY, arg=int(Topology)))
+        if Topology != self.core.topology:
+            self.core.topology = int(Topology)
+            self.core.stages_changed()
 
     def SetViewports(self, hDevice: int, NumViewports: int, ClearViewports: int, viewports: Any) -> None:
         count = min(NumViewports, len(viewports))

@@ -102,7 +102,7 @@ def dmovc(t: Translator, i: Instruction) -> None:
     for pair, low, high in pairs(t, i, i.operands[0]):
         condition = t.plain(i.operands[1], (pair,), "u")[0]
         sources = (condition, pair_source(t, i.operands[2], pair), pair_source(t, i.operands[3], pair))
-        results.append((low, high, compute(t, Op.DSELECT, sources, (1, 2, 2), SATURATE if i.saturate else 0)))
+        results.append((low, high, compute(t, Op.DSELECT, sources, (0, 2, 2), SATURATE if i.saturate else 0)))
     put(t, results)
 
 
@@ -130,5 +130,5 @@ def from_word(t: Translator, i: Instruction) -> None:
     results: list[tuple[Destination, Destination, int]] = []
     for position, (_, low, high) in enumerate(pairs(t, i, i.operands[0])):
         word = t.source(i.operands[1], (position,), kind)[0]
-        results.append((low, high, compute(t, _FROM_WORD[i.opcode], (word,), (1,), 0)))
+        results.append((low, high, compute(t, _FROM_WORD[i.opcode], (word,), (0,), 0)))
     put(t, results)

@@ -29,7 +29,8 @@ SCRATCH_WINDOW = 1024
 
 
 class Ins:
-    """One instruction. ``widths[i]`` = consecutive registers that source i names; ``offsets`` = registers written from ``dst``."""
+    """One instruction. ``widths[i]`` = consecutive registers that source i names as a vector, 0 for a scalar operand; ``offsets`` =
+    registers written from ``dst``, ``span`` = registers that the result may reach."""
 
     __slots__ = ("aux", "aux2", "dst", "mods", "offsets", "op", "span", "src", "widths")
 
@@ -62,7 +63,7 @@ class Ins:
         for i, word in enumerate(self.src):
             if word >> 28 == 1:
                 first = word & INDEX_MASK
-                if widths is None or widths[i] == 1:
+                if widths is None or widths[i] < 2:
                     yield first
                 else:
                     yield from range(first, first + widths[i])

@@ -112,13 +112,13 @@ def store(t: Translator, i: Instruction) -> None:
         if bool(block.stride) is not structured:
             raise ShaderError(f"g{target.index} is {'structured' if block.stride else 'raw'}")
         address = _shared_address(t, block, index, offset)
-        t.builder.emit(Op.SHARED_STORE, NONE, address, NONE, value, aux=mask << 16, widths=(1, 1, count))
+        t.builder.emit(Op.SHARED_STORE, NONE, address, NONE, value, aux=mask << 16, widths=(0, 0, count))
         return
     slot, resource = view(t, target, uav=True)
     _need(t, slot, resource.dimension, Dimension.STRUCTURED_BUFFER if structured else Dimension.RAW_BUFFER, "u")
     op = Op.UAV_STORE_RAW if index is None else Op.UAV_STORE_STRUCTURED
     src = (offset, NONE, value) if index is None else (index, offset, value)
-    t.builder.emit(op, NONE, *src, aux=slot | mask << 16, widths=(1, 1, count))
+    t.builder.emit(op, NONE, *src, aux=slot | mask << 16, widths=(0, 0, count))
     t.uses_uav = True
 
 
@@ -165,13 +165,13 @@ def atomic(t: Translator, i: Instruction) -> None:
         slot, resource = view(t, target, uav=True)
         t.uses_uav = True
         if resource.dimension is Dimension.RAW_BUFFER:
-            src, widths = (t.plain(address, (0,), "u")[0], NONE), (1, 1, 1, 1)
+            src, widths = (t.plain(address, (0,), "u")[0], NONE), (0, 0, 0, 0)
         elif resource.dimension is Dimension.STRUCTURED_BUFFER:
             index, offset = t.plain(address, (0, 1), "u")
-            src, widths = (index, offset), (1, 1, 1, 1)
+            src, widths = (index, offset), (0, 0, 0, 0)
         else:
             count = resource.dimension.coordinates
-            src, widths = (t.address(address, tuple(range(count)), "i"), NONE), (count, 1, 1, 1)
+            src, widths = (t.address(address, tuple(range(count)), "i"), NONE), (count, 0, 0, 0)
         b.emit(Op.UAV_ATOMIC, old, *src, value, compare, aux=slot, aux2=kind, widths=widths)
     if where and old != where[0][1]:
         for _, d in where:

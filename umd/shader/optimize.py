@@ -74,7 +74,7 @@ def forward_copies(code: list[Ins]) -> None:
         if facts and ins.op not in _FIXED_SOURCE:
             widths = ins.widths
             for i, word in enumerate(ins.src):
-                if word >> 28 == 1 and (widths is None or widths[i] == 1):
+                if word >> 28 == 1 and (widths is None or not widths[i]):
                     known = facts.get(word & INDEX_MASK)
                     if known is not None:
                         ins.src[i] = known | (word & MODIFIERS)

@@ -120,7 +120,7 @@ def sample(t: Translator, i: Instruction) -> None:
     if op in (Op.SAMPLE_BIAS, Op.SAMPLE_LEVEL, Op.SAMPLE_COMPARE, Op.SAMPLE_COMPARE_LZ, Op.GATHER4_COMPARE):
         role = {Op.SAMPLE_BIAS: "bias", Op.SAMPLE_LEVEL: "lod"}.get(op, "ref")
         src.append(t.plain(operands[role], (0,), "f")[0])
-        widths.append(1)
+        widths.append(0)
     elif op is Op.SAMPLE_GRAD:
         width = _gradient_width(resource.dimension)
         for role in ("ddx", "ddy"):
@@ -129,7 +129,7 @@ def sample(t: Translator, i: Instruction) -> None:
     elif op in (Op.GATHER4_OFFSET, Op.GATHER4_OFFSET_COMPARE):
         src.append(t.plain(operands["ref"], (0,), "f")[0] if "ref" in operands else NONE)
         src.append(t.address(operands["off"], (0, 1), "i"))
-        widths += [1, 2]
+        widths += [0, 2]
     aux = slot | sampler << 8
     # A programmable offset takes the place of the immediate one; level-of-detail queries have none.
     offsets = 0 if op in (Op.GATHER4_OFFSET, Op.GATHER4_OFFSET_COMPARE, Op.LOD) else texel_offsets(i)
@@ -173,10 +173,10 @@ def load(t: Translator, i: Instruction) -> None:
     widths = [len(positions)]
     if "sample" in operands:
         src += [NONE, t.plain(operands["sample"], (0,), "i")[0]]
-        widths += [1, 1]
+        widths += [0, 0]
     elif dimension is not Dimension.BUFFER and not dimension.is_multisampled:
         src.append(t.plain(operands["addr"], (3,), "i")[0])
-        widths.append(1)
+        widths.append(0)
     result(
         t, operands["d"], operands["t"].swizzle, Op.LOAD, tuple(src), aux=slot, aux2=texel_offsets(i), widths=tuple(widths)
     )

@@ -251,6 +251,12 @@ class FakeRuntime:
         self.presents.append(arg)
         return 0
 
+    @property
+    def error_text(self) -> str:
+        """The driver's sentence about its last error."""
+        adapter: Any = self.adapter.pfnGetCaps
+        return str(adapter.__self__.devices[-1].core.error_text)
+
     # --- what a runtime does ---------------------------------------------------------------------------------------------
     async def call(self, name: str, *args: Any) -> Any:
         """Call an entry and await what is to be awaited."""
@@ -282,7 +288,16 @@ class FakeRuntime:
         return await self.create("pfnCreateResource", arg)
 
     async def texture(
-        self, width: int, height: int, format: int = 28, *, bind: int = 8, mips: int = 1, slices: int = 1, usage: int = 0, **more: Any
+        self,
+        width: int,
+        height: int,
+        format: int = 28,
+        *,
+        bind: int = 8,
+        mips: int = 1,
+        slices: int = 1,
+        usage: int = 0,
+        **more: Any,
     ) -> int:
         infos = [
             d3d.D3D10DDI_MIPINFO(max(1, width >> m), max(1, height >> m), 1, max(1, width >> m), max(1, height >> m), 1)

@@ -43,8 +43,8 @@ from wddm.dxbc.program import (
     sampler,
     stream,
     temp,
-    tgsm,
     texture,
+    tgsm,
     uav,
 )
 from wddm.hw.isa_check import check
