@@ -41,6 +41,7 @@ class ExpressionParser:
         self.index = 0
         self.token = self.tokens[0]
         self.types: list[set[str]] = [set()]
+        self.namespace: tuple[str, ...] = ()
         self.depth = 0
         self._builtin: dict[str, bool] = {}
 
@@ -72,7 +73,7 @@ class ExpressionParser:
 
     def identifier(self) -> Token:
         token = self.token
-        if token.kind != ID or token.text in RESERVED and token.text not in ("register", "packoffset"):
+        if token.kind != ID or (token.text in RESERVED and token.text not in ("register", "packoffset")):
             self.unexpected("an identifier")
         return self.advance()
 
@@ -115,11 +116,17 @@ class ExpressionParser:
         if token.kind != ID:
             return False
         name = token.text
-        if any(name in scope for scope in self.types):
-            if self.peek(1).text != "::":
-                return True
-            return self.peek(2).kind == ID and self.peek(self.path_length()).text != "("
-        return self.builtin_type(name)
+        if self.peek(1).text == "::":
+            name = "::".join(self.peek(i).text for i in range(0, self.path_length(), 2))
+            return any(name in scope for scope in self.types)
+        return any(name in scope for scope in self.types) or self.builtin_type(name)
+
+    def declare_type(self, name: str) -> None:
+        """Names count as types from here on; in a namespace also with any part of the path in front."""
+        scope = self.types[-1]
+        scope.add(name)
+        for start in range(len(self.namespace)):
+            scope.add("::".join((*self.namespace[start:], name)))
 
     def is_modifier(self) -> bool:
         token = self.token
@@ -222,7 +229,7 @@ class ExpressionParser:
 
     def parenthesis(self) -> ast.Expression:
         token = self.advance()
-        if self.is_type() and self.is_cast() or self.is_modifier():
+        if (self.is_type() and self.is_cast()) or self.is_modifier():
             type_ = self.type_name()
             dimensions = [d for d in self.dimensions() if d is not None]
             self.expect(")")

@@ -109,9 +109,7 @@ def parameter_types(
         kind = type_.kind
         if letter in "FV" and kind != "f":
             type_ = type_.with_base("float")
-        elif letter == "N" and kind == "b":
-            type_ = type_.with_base("int")
-        elif letter == "W" and kind == "b":
+        elif (letter == "N" and kind == "b") or (letter == "W" and kind == "b"):
             type_ = type_.with_base("int")
         elif letter == "U" and kind != "u":
             type_ = type_.with_base("uint")

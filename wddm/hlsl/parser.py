@@ -35,11 +35,12 @@ class _Parser(ExpressionParser):
         return declarations
 
     def declaration_safely(self, into: list[ast.Declaration]) -> None:
-        start = self.index
+        start, depth, scopes, namespace = self.index, self.depth, len(self.types), self.namespace
         try:
             into += self.declarations()
         except SyntaxProblem:
-            self.depth = 0
+            self.depth, self.namespace = depth, namespace
+            del self.types[scopes:]
             if self.index == start:
                 self.advance()
             self.skip_declaration()
@@ -234,7 +235,7 @@ class _Parser(ExpressionParser):
         name = self.identifier()
         dimensions = self.dimensions()
         self.expect(";")
-        self.types[-1].add(name.text)
+        self.declare_type(name.text)
         return ast.Typedef(token, name.text, type_, dimensions)
 
     def buffer(self) -> ast.Declaration:
@@ -265,12 +266,14 @@ class _Parser(ExpressionParser):
     def namespace(self) -> ast.Declaration:
         token = self.advance()
         name = self.identifier()
-        self.types[-1].add(name.text)
+        outer = self.namespace
+        self.namespace = (*outer, name.text)
         self.expect("{")
         declarations: list[ast.Declaration] = []
         with self.nested():
             while self.token.text != "}" and self.token.kind != EOF:
                 self.declaration_safely(declarations)
+        self.namespace = outer
         self.expect("}")
         self.accept(";")
         return ast.Namespace(token, name.text, declarations)
@@ -278,7 +281,7 @@ class _Parser(ExpressionParser):
     def interface(self) -> ast.Declaration:
         self.advance()
         name = self.identifier()
-        self.types[-1].add(name.text)
+        self.declare_type(name.text)
         self.skip_declaration()
         return ast.InterfaceDeclaration(name, name.text)
 
@@ -286,7 +289,7 @@ class _Parser(ExpressionParser):
         token = self.advance()
         name = self.identifier() if self.token.kind == ID else None
         if name is not None:
-            self.types[-1].add(name.text)
+            self.declare_type(name.text)
         bases: list[ast.TypeName] = []
         if self.accept(":"):
             bases.append(self.type_name())

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
-from .diagnostics import Position, Sink
+from .diagnostics import Sink
 from .lexer import EOF, FLOAT, ID, INT, NEWLINE, OP, STRING, Token, tokenize
 
 __all__ = ["Include", "Preprocessed", "preprocess"]
@@ -51,9 +51,7 @@ class Preprocessed:
             here = (token.file, token.line)
             if where is not None and here != where:
                 parts.append("\n")
-            elif token.space or (parts and where is None):
-                parts.append(" ")
-            elif parts and parts[-1][-1:].isalnum() and token.text[:1].isalnum():
+            elif token.space or (parts and where is None) or (parts and parts[-1][-1:].isalnum() and token.text[:1].isalnum()):
                 parts.append(" ")
             where = here
             parts.append(token.text)

@@ -9,10 +9,8 @@ from wddm.hlsl.intrinsics import INTRINSICS, SPECIAL, Intrinsic, parameter_types
 from wddm.hlsl.lexer import Token
 from wddm.hlsl.types import (
     FLOAT,
-    INT,
     UINT,
     VOID,
-    Numeric,
     Object,
     Struct,
     Type,

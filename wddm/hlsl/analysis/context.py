@@ -72,9 +72,7 @@ class Context:
         else:
             scope, key = self.globals, "::".join((*self.namespace, name))
         known = scope.get(key)
-        if known is not None and not (isinstance(known, NamespaceSymbol) and isinstance(symbol, NamespaceSymbol)):
-            self.error(3003, f"redefinition of '{name}'", token)
-        elif known is None and not self.scopes and key in self.unit.functions:
+        if (known is not None and not (isinstance(known, NamespaceSymbol) and isinstance(symbol, NamespaceSymbol))) or (known is None and not self.scopes and key in self.unit.functions):
             self.error(3003, f"redefinition of '{name}'", token)
         scope[key] = symbol
 

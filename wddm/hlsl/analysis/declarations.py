@@ -5,7 +5,7 @@ from __future__ import annotations
 from wddm.hlsl import layout, tree
 from wddm.hlsl import syntax as ast
 from wddm.hlsl.conversions import conversion_cost
-from wddm.hlsl.diagnostics import Sink
+from wddm.hlsl.diagnostics import Position, Sink
 from wddm.hlsl.ir.fold import as_float
 from wddm.hlsl.lexer import Token
 from wddm.hlsl.types import (
@@ -55,8 +55,8 @@ class Analysis(StatementAnalysis):
             self.unit.buffers.append(self.globals_buffer)
         return self.unit
 
-    def sink_position(self) -> tree.Position:
-        return tree.Position("", 1, 1)
+    def sink_position(self) -> Position:
+        return Position("", 1, 1)
 
     def safely(self, node: ast.Declaration) -> None:
         try:
@@ -356,7 +356,7 @@ class Analysis(StatementAnalysis):
             limit = {"t": 128, "s": 16, "u": 8}.get(node.letter, 128)
             if node.number >= limit:
                 self.error(4509, f"register {node.letter}{node.number} is out of range: there are {limit}", node.token)
-        elif node.letter not in "ci b".split(" ")[0] + "b":
+        elif node.letter not in "cib":
             self.error(3591, "invalid register specification, expected 'c' binding", node.token)
 
     def constant_buffer(self, node: ast.BufferDeclaration) -> None:

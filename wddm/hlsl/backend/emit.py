@@ -313,20 +313,16 @@ class Emitter:
         self.finish(instr, made)
 
     def double(self, instr: Instr) -> None:
-        destination, at = self.destination(instr)
+        destination, _ = self.destination(instr)
         sources: list[Operand] = []
         for src in instr.srcs:
             if instr.op in ("ftod", "itod", "utod"):
-                sources.append(self.scalar(src[0]) if len(src) == 1 else self.vector(src))
+                sources.append(self.scalar(src[0]))
             elif all(isinstance(v, Imm) for v in src):
                 words = tuple(v.bits for v in src)  # type: ignore[attr-defined]
                 sources.append(Operand(RegisterType.IMMEDIATE64, 1 if len(words) == 2 else 4, Selection.MASK, 0, [], words))
             else:
                 sources.append(self.source(src * (4 // len(src)), (0, 1, 2, 3)))
-        if instr.op in ("ftod", "itod", "utod") and isinstance(sources[0].selection, Selection):
-            value = instr.srcs[0][0]
-            sources[0] = self.scalar(value)
-        del at
         self.finish(instr, self.add(Opcode[instr.op.upper()], destination, *sources))
 
     def relative(self, instr: Instr) -> None:
@@ -460,6 +456,7 @@ class Emitter:
         kind = binding.type.kind
         made.resource_dimension = Dimension[kind.dimension]
         if kind.family == "structured":
+            assert binding.type.element is not None
             made.resource_stride = layout.size(binding.type.element, "tight") * 4
         if kind.family in ("structured", "raw"):
             made.resource_return_types = (ReturnType.MIXED,) * 4

@@ -11,7 +11,7 @@ from wddm.hlsl.ir.nodes import Break, If, Instr, Lane, Loop, Region, Switch, Val
 
 from .vectors import Group, Web
 
-__all__ = ["Item", "coalesce", "live_ranges", "linearise"]
+__all__ = ["Item", "coalesce", "linearise", "live_ranges"]
 
 
 class Item:

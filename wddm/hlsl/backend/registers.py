@@ -7,7 +7,7 @@ only if the program uses it.
 from __future__ import annotations
 
 from wddm.hlsl import tree
-from wddm.hlsl.diagnostics import Sink
+from wddm.hlsl.diagnostics import Position, Sink
 from wddm.hlsl.ir.nodes import Fixed, Instr
 from wddm.hlsl.lowering.resources import TextureAccess
 from wddm.hlsl.lowering.state import Binding, IndexableArray, Module, Resource, SharedMemory
@@ -74,7 +74,7 @@ def assign_slots(
     bindings.sort(key=lambda b: (order.get(id(b.variable), len(order)), b.letter))
     taken: dict[str, dict[int, str]] = {letter: {} for letter in "tsub"}
 
-    def claim(letter: str, start: int, count: int, name: str, position: tree.Position) -> None:
+    def claim(letter: str, start: int, count: int, name: str, position: Position) -> None:
         for slot in range(start, start + count):
             if slot >= _LIMITS[letter]:
                 sink.error(4509, f"'{name}' needs register {letter}{slot}: there are {_LIMITS[letter]}", position)

@@ -114,11 +114,10 @@ class Builder:
             if known is not None:
                 results[i] = known
                 continue
-            at = fresh.get(key)
-            if at is None:
-                at = fresh[key] = len(wanted)
+            if key not in fresh:
+                fresh[key] = len(wanted)
                 wanted.append(values)
-            places.append((i, at))
+            places.append((i, fresh[key]))
         if wanted:
             instr = self.add(Instr(op, list(zip(*wanted, strict=True)), len(wanted)))
             table = self.known[-1]

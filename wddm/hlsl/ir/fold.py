@@ -370,6 +370,16 @@ _COMMUTATIVE = frozenset("add mul min max iadd imul and or xor ieq ine eq ne imi
 COMMUTATIVE = _COMMUTATIVE
 
 
+_DOUBLE_FOLD: dict[str, Callable[[float, float], float]] = {
+    "dadd": lambda a, b: a + b,
+    "dmul": lambda a, b: a * b,
+    "dmin": _min,
+    "dmax": _max,
+    "ddiv": _div,
+    "drcp": lambda a, _: _div(1.0, a),
+}
+
+
 def double_value(lo: int, hi: int) -> float:
     return float(_D.unpack(struct.pack("<II", lo, hi))[0])
 
@@ -401,11 +411,5 @@ def double_fold(op: str, values: tuple[Value, ...]) -> tuple[Imm, ...] | None:
     if op in ("deq", "dne", "dlt", "dge"):
         result = {"deq": a == b, "dne": a != b, "dlt": a < b, "dge": a >= b}[op]
         return (TRUE if result else FALSE,)
-    try:
-        value = {
-            "dadd": lambda: a + b, "dmul": lambda: a * b, "dmin": lambda: _min(a, b), "dmax": lambda: _max(a, b),
-            "ddiv": lambda: _div(a, b), "drcp": lambda: _div(1.0, a),
-        }[op]()  # fmt: skip
-    except (KeyError, OverflowError):
-        return None
-    return tuple(imm(x) for x in double_bits(value))
+    function = _DOUBLE_FOLD.get(op)
+    return None if function is None else tuple(imm(x) for x in double_bits(function(a, b)))

@@ -85,7 +85,7 @@ class ExpressionLowering(PlaceLowering):
         if isinstance(node, tree.Element):
             index = self.scalar(node.index)
             bits = getattr(index, "bits", None)
-            if bits is None:
+            if not isinstance(bits, int):
                 self.need_literal(3512, "resource array index must be a literal expression", node.token)
             array = node.object.type
             assert isinstance(array, Array)
@@ -95,7 +95,7 @@ class ExpressionLowering(PlaceLowering):
             return Resource(outer.binding, outer.index + bits * _object_count(array.element))
         if isinstance(node, tree.Convert):
             return self.resource(node.operand)
-        return self.fail(3000, "this is no resource that is known when compiling", node.token)  # type: ignore[no-any-return]
+        self.fail(3000, "this is no resource that is known when compiling", node.token)
 
     def binding(self, variable: tree.Variable, letter: str = "") -> Binding:
         """The binding of a resource variable, made on first use."""
@@ -348,8 +348,7 @@ class ExpressionLowering(PlaceLowering):
         flag = self.env.pop(scope, (FALSE,))[0]
         result: Vec = self.env.pop(scope.result, ())
         if result and self.dead != "virtual" and flag is not TRUE:
-            at = self.sink
-            at.error(3507, f"'{function.name}': Not all control paths return a value", function.position)
+            self.sink.error(3507, f"'{function.name}': Not all control paths return a value", function.position)
         if self.dead == "virtual":
             self.dead = ""
         return result

@@ -98,6 +98,7 @@ class FlowLowering(ExpressionLowering):
             if flag is FALSE:
                 continue
             if index < real:
+                self.env[scope] = (TRUE,)  # as those see it who leave
                 self.leave_real(real, flag)
                 if self.dead:
                     return FALSE

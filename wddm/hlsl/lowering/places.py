@@ -147,7 +147,7 @@ class PlaceLowering(State):
             home = Place("array", self.indexable(temporary), type_)
             self.store(home, self.load(place, token), token)
             return self.element(home, index, token)
-        return self.need_literal(3511, "this array needs an index that is known when the loop is unrolled", token)
+        self.need_literal(3511, "this array needs an index that is known when the loop is unrolled", token)
 
     def assigned_later(self, variable: tree.Variable) -> bool:
         """Whether anything but its initialiser writes the variable, anywhere."""
@@ -308,9 +308,9 @@ class PlaceLowering(State):
             for d in sorted(by_dword):
                 registers.setdefault(d >> 2, []).append(d & 3)
             for register, components in registers.items():
-                index: Vec = (place.dynamic if place.dynamic is not None else imm(0),)
+                where: Vec = (place.dynamic if place.dynamic is not None else imm(0),)
                 stored = tuple(by_dword[register * 4 + c] for c in components)
-                self.b.effect("array_store", [index, stored], (place.base, register, tuple(components)))
+                self.b.effect("array_store", [where, stored], (place.base, register, tuple(components)))
         else:
             for start, run in windows(sorted(by_dword)):
                 at = 0

@@ -55,7 +55,7 @@ class ResourceLowering(IntrinsicLowering):
             found = self.env.get(node.variable)
             if isinstance(found, Place):
                 return found
-        return self.fail(3000, "this patch is not known here", node.token)  # type: ignore[no-any-return]
+        self.fail(3000, "this patch is not known here", node.token)
 
     def load_typed(self, place: Place, token: Token) -> Vec:
         resource, level = place.base

@@ -498,7 +498,7 @@ class StageLowering(ResourceLowering):
         shader.phases.append(phase)
         self.start()
         self.hull_parameters(entry, phase, fork=False)
-        if entry.returns is VOID or not isinstance(entry.returns, Struct) and not entry.semantic:
+        if entry.returns is VOID or (not isinstance(entry.returns, Struct) and not entry.semantic):
             self.report(3503, f"'{entry.name}': function return value missing semantics", entry.position)
             raise LoweringProblem
         shader.outputs = collect(entry.returns, entry.semantic, entry.modifiers, entry.position, f"'{entry.name}'", self.report)

@@ -8,7 +8,7 @@ starts over with that variable in memory (:class:`Restart`).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from wddm.hlsl import tree
 from wddm.hlsl.diagnostics import Sink
@@ -128,7 +128,7 @@ class State:
 
     # -- errors --------------------------------------------------------------------------------------------------
 
-    def fail(self, code: int, message: str, token: Token) -> Any:
+    def fail(self, code: int, message: str, token: Token) -> NoReturn:
         self.sink.error(code, message, token.position)
         raise LoweringProblem
 
@@ -140,7 +140,7 @@ class State:
         if self.steps > MAX_STEPS:
             self.fail(3584, "the program is too large when its functions are inlined and its loops unrolled", token)
 
-    def need_literal(self, code: int, message: str, token: Token) -> Any:
+    def need_literal(self, code: int, message: str, token: Token) -> NoReturn:
         """A literal was needed and is none: unroll the loops around and try again, or fail."""
         again = False
         for loop in self.loops:
@@ -149,7 +149,7 @@ class State:
                 again = True
         if again:
             raise Restart
-        return self.fail(code, message, token)
+        self.fail(code, message, token)
 
     # -- flags ---------------------------------------------------------------------------------------------------
 
