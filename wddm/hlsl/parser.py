@@ -75,7 +75,7 @@ class _Parser(ExpressionParser):
         if text in ("ConstantBuffer", "TextureBuffer") and self.peek(1).text == "<":
             self.fail(3000, f"{text}<T> needs shader model 5.1")
         if text == "namespace":
-            return [self.namespace()]
+            return [self.namespace_declaration()]
         if text == "interface":
             return [self.interface()]
         if text in ("technique", "technique10", "technique11", "fxgroup"):
@@ -263,7 +263,7 @@ class _Parser(ExpressionParser):
         self.expect("}")
         return members
 
-    def namespace(self) -> ast.Declaration:
+    def namespace_declaration(self) -> ast.Declaration:
         token = self.advance()
         name = self.identifier()
         outer = self.namespace

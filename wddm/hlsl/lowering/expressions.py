@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wddm.hlsl import tree
-from wddm.hlsl.ir.nodes import FALSE, ONE, TRUE, ZERO, Value, Vec, imm, imm_float
+from wddm.hlsl.ir.nodes import FALSE, ONE, TRUE, Value, Vec, imm, imm_float
 from wddm.hlsl.types import Array, Numeric, Object, Struct, lane_count
 
 from .convert import convert
@@ -120,10 +120,7 @@ class ExpressionLowering(PlaceLowering):
     def reference(self, node: tree.Reference) -> Vec:
         if isinstance(node.type, Object) or _holds_objects(node.type):
             self.fail(3500, f"'{node.variable.name}' is a resource, not a value", node.token)
-        lanes = self.load(self.of_variable(node.variable, node.token), node.token)
-        if node.variable.storage == "uniform" and isinstance(node.type, Numeric) and node.type.kind == "b":
-            return self.b.op("ine", lanes, (ZERO,))
-        return lanes
+        return self.load(self.of_variable(node.variable, node.token), node.token)
 
     def accessed(self, node: tree.Swizzle | tree.FieldOf | tree.Element) -> Vec:
         self.step(node.token)
@@ -132,11 +129,7 @@ class ExpressionLowering(PlaceLowering):
             if node.object.numeric.kind == "d":
                 return tuple(lanes[2 * p + half] for p in node.places for half in (0, 1))
             return tuple(lanes[p] for p in node.places)
-        place = self.place(node)
-        lanes = self.load(place, node.token)
-        if place.storage in ("cb", "structured") and isinstance(node.type, Numeric) and node.type.kind == "b":
-            return self.b.op("ine", lanes, (ZERO,))  # any nonzero number in memory is true
-        return lanes
+        return self.load(self.place(node), node.token)
 
     def converted(self, node: tree.Convert) -> Vec:
         return convert(self.b, self.value(node.operand), node.operand.type, node.type)

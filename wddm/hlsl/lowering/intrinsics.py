@@ -140,11 +140,10 @@ class IntrinsicLowering(FlowLowering):
         self.need_stage("p", node.name, node.token)
         value = self.value(node.arguments[0])
         name = node.name
-        suffix = name[3:]
         if name == "fwidth":
             return self.b.op("add", self.b.op("fabs", self.gradient("x", "", value)),
                              self.b.op("fabs", self.gradient("y", "", value)))  # fmt: skip
-        return self.gradient(suffix[0], suffix[1:], value)
+        return self.gradient(name[2], name[3:], value)
 
     def gradient(self, axis: str, how: str, value: Vec) -> Vec:
         if all(type(v) is Imm for v in value):

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from wddm.hlsl import layout, tree
-from wddm.hlsl.ir.nodes import Imm, Value, Vec, fixed, imm
+from wddm.hlsl.ir.nodes import ZERO, Imm, Value, Vec, fixed, imm
 from wddm.hlsl.lexer import Token
 from wddm.hlsl.types import Array, Field, Numeric, Struct, Type, lane_count
 
+from .convert import leaves
 from .state import UNDEFINED, IndexableArray, Resource, Restart, SharedMemory, State
 
 __all__ = ["Place", "PlaceLowering"]
@@ -222,13 +223,26 @@ class PlaceLowering(State):
             offsets = tuple(offsets[i] for i in place.select)
         absolute = [place.offset + o for o in offsets]
         if storage in ("structured", "shared"):
-            return self.load_structured(place, absolute)
-        return self.load_registers(place, absolute)
+            return self.truths(place, self.load_structured(place, absolute), "ine", ZERO)
+        loaded = self.load_registers(place, absolute)
+        return self.truths(place, loaded, "ine", ZERO) if storage == "cb" else loaded
+
+    def truths(self, place: Place, lanes: Vec, op: str, operand: Value) -> Vec:
+        """Bools between memory, where any nonzero number is true and 1 is written, and values, where truth is all ones."""
+        type_ = place.type
+        if isinstance(type_, Numeric):
+            return self.b.op(op, lanes, (operand,)) if type_.kind == "b" else lanes
+        kinds = [leaf.kind for leaf in leaves(type_) for _ in range(leaf.count * (2 if leaf.kind == "d" else 1))]
+        if "b" not in kinds:
+            return lanes
+        return tuple(self.b.one(op, v, operand) if k == "b" else v for v, k in zip(lanes, kinds, strict=True))
 
     def load_registers(self, place: Place, dwords: list[int]) -> Vec:
         """From a constant buffer, indexable temp or the immediate constant buffer."""
         b = self.b
         storage = place.storage
+        if storage == "cb" and place.base.kind == "tbuffer":
+            return self.load_texture_buffer(place, dwords)
         if storage == "cb" and place.dynamic is None:
             return tuple(
                 fixed(b.fixed, "cb", place.base, d >> 2, varying=False).lanes[d & 3] for d in dwords
@@ -249,6 +263,9 @@ class PlaceLowering(State):
             for component, lane in zip(unique, lanes, strict=True):
                 got[register * 4 + component] = lane
         return tuple(got[d] for d in dwords)
+
+    def load_texture_buffer(self, place: Place, dwords: list[int]) -> Vec:
+        raise NotImplementedError
 
     def load_structured(self, place: Place, dwords: list[int]) -> Vec:
         got: dict[int, Value] = {}
@@ -302,6 +319,8 @@ class PlaceLowering(State):
         offsets = layout.offsets(place.type, _SCHEME[storage])
         if place.select is not None:
             offsets = tuple(offsets[i] for i in place.select)
+        if storage != "array":
+            values = self.truths(place, values, "and", imm(1))
         by_dword = dict(zip((place.offset + o for o in offsets), values, strict=True))
         if storage == "array":
             registers: dict[int, list[int]] = {}

@@ -13,7 +13,7 @@ from wddm.hlsl.types import FLOAT, OBJECTS, UINT, Numeric, Object, lane_count, v
 from .convert import convert
 from .intrinsics import IntrinsicLowering
 from .places import Place
-from .state import Resource
+from .state import Binding, Resource
 
 __all__ = ["ResourceLowering", "TextureAccess"]
 
@@ -31,6 +31,31 @@ class TextureAccess:
 
 
 class ResourceLowering(IntrinsicLowering):
+    # -- texture buffers -----------------------------------------------------------------------------------------
+
+    def load_texture_buffer(self, place: Place, dwords: list[int]) -> Vec:
+        """A tbuffer is a typed buffer of float4 under the names of its members."""
+        buffer = place.base
+        key = (id(buffer), "t")
+        binding = self.module.bindings.get(key)
+        if binding is None:
+            stand_in = tree.Variable(buffer.name, Object(OBJECTS["Buffer"], vector("float", 4)), "uniform", buffer.position)
+            if buffer.slot is not None:
+                stand_in.registers["t"] = buffer.slot
+            binding = Binding(buffer.name, Object(OBJECTS["Buffer"], vector("float", 4)), "t", 1, stand_in, dimension="tbuffer")
+            self.module.bindings[key] = binding
+        access = TextureAccess(Resource(binding))
+        self.use(access.texture)
+        got: dict[int, Value] = {}
+        for register in dict.fromkeys(d >> 2 for d in dwords):
+            wanted = tuple(sorted({d & 3 for d in dwords if d >> 2 == register}))
+            index: Value = imm(register)
+            if place.dynamic is not None:
+                index = self.b.one("iadd", place.dynamic, index)
+            lanes = self.b.vector("ld", [(index,)], wanted, access)
+            got.update({register * 4 + c: lane for c, lane in zip(wanted, lanes, strict=True)})
+        return tuple(got[d] for d in dwords)
+
     # -- operator[] ----------------------------------------------------------------------------------------------
 
     def resource_element(self, node: tree.Element) -> Place:
