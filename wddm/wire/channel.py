@@ -97,6 +97,11 @@ class Channel:
         """Send a notification now, or as soon as the peer takes it. Raises ChannelClosed. Does not wait: see :meth:`drained`."""
         self._send(self._connection.send_notification(message))
 
+    def notify_all(self, messages: Sequence[Struct]) -> None:
+        """Send several notifications in one piece; otherwise as :meth:`notify`."""
+        parts = [self._connection.send_notification(message) for message in messages]
+        self._send((b"".join(data for data, _ in parts), [number for _, numbers in parts for number in numbers]))
+
     async def request(self, message: Struct, reply: type[_R]) -> _R:
         """Ask and wait for the answer. Raises RemoteError (the peer refused) or ChannelClosed."""
         request_id, outgoing = self._connection.send_request(message)

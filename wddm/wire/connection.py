@@ -75,7 +75,7 @@ class Connection:
             ext_hook=msgpack.ExtType,
             use_list=True,
         )
-        self._packer = msgpack.Packer(use_bin_type=True, autoreset=True)
+        self._packer = msgpack.Packer(use_bin_type=True, autoreset=True, default=_plain)
         self._descriptors: list[int] = []
         self._outstanding: dict[int, Declaration] = {}
         self._next_id = 1
@@ -201,6 +201,14 @@ class Connection:
         if type(error) is list and [type(e) for e in error] == [int, str, str]:
             return ResponseReceived(request_id, None, RemoteError(*error))
         return ResponseReceived(request_id, None, RemoteError(0, "", str(error)[:1000]))
+
+
+def _plain(value: Any) -> Any:
+    """A numpy number as the Python number it stands for; anything else cannot travel."""
+    item = getattr(value, "item", None)
+    if item is None or getattr(value, "ndim", 1):
+        raise TypeError(f"{type(value).__name__} cannot be sent")
+    return item()
 
 
 def _params(fields: Any) -> list[Any]:

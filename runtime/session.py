@@ -1,0 +1,558 @@
+"""One client: its connection, its own connection to the kernel, its driver, its devices.
+
+Owns the handlers of the API messages. Nothing of one session is reachable from another; when the client goes, in whatever way, the
+kernel connection is closed and the kernel frees everything. When the kernel goes, every device is removed and the client is told.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Awaitable, Callable
+from inspect import isawaitable
+from typing import Any, Final
+
+import trio
+
+from wddm.client.enums import FeatureLevel
+from wddm.ddi import d3d10umddi as dd
+from wddm.ddi.status import HRESULT
+from wddm.trace import Tracer
+from wddm.wire import api, thunk
+from wddm.wire.channel import Channel, ChannelClosed
+from wddm.wire.connection import RemoteError
+from wddm.wire.message import Descriptor, ProtocolError, Struct
+from wddm.wire.transport import Transport
+
+from .device import Device
+from .errors import ApiError, require
+from .objects import DeviceObject, Kind, ObjectTable
+from .queries import Query, create_query, get_data
+from .resources import Resource, buffer_of, create_in_driver, texture_of
+from .shaders import create_input_layout, create_shader
+from .states import create_blend_state, create_depth_stencil_state, create_rasterizer_state, create_sampler_state
+from .swap_chain import MAX_FRAME_LATENCY, SwapChain, create_swap_chain, described
+from .thunks import S_OK, KernelDevice, KernelLink, hresult_of
+from .umd_host import Adapter, settle
+from .views import create_view
+
+_log = logging.getLogger("runtime")
+tracer = Tracer("runtime")
+
+_LEVELS: Final = {
+    FeatureLevel.LEVEL_11_0: dd.D3D11DDI_3DPIPELINELEVEL.LEVEL_11_0,
+    FeatureLevel.LEVEL_10_1: dd.D3D11DDI_3DPIPELINELEVEL.LEVEL_10_1,
+    FeatureLevel.LEVEL_10_0: dd.D3D11DDI_3DPIPELINELEVEL.LEVEL_10_0,
+}
+MAX_DEVICES: Final = 64
+END_TIMEOUT: Final = 5.0  #: seconds that a driver may take to destroy its devices when its client has gone
+
+ConnectKernel = Callable[[], Awaitable[Transport]]
+
+
+class Session:
+    """A client of the runtime."""
+
+    def __init__(self, transport: Transport, connect_kernel: ConnectKernel, driver: str | None) -> None:
+        self.channel = Channel(transport, api.API, server=True, name="wddm.api")
+        self.name = "a client"
+        self.objects = ObjectTable()
+        self.devices: dict[int, Device] = {}
+        self.chains: set[SwapChain] = set()
+        self.link: KernelLink
+        self.adapter: Adapter | None = None
+        self._connect_kernel = connect_kernel
+        self._driver = driver
+        self._greeted = False
+        self._nursery: trio.Nursery
+        self._present_ids = 0
+        self._opening = trio.Lock()
+        for struct, handler in (
+            (api.Hello, self.hello),
+            (api.GetAdapterInfo, self.get_adapter_info),
+            (api.ReadDisplay, self.read_display),
+            (api.GetDisplayModes, self.get_display_modes),
+            (api.WaitForVerticalBlank, self.wait_for_vertical_blank),
+            (api.CreateDevice, self.create_device),
+            (api.GetDeviceRemovedReason, self.get_device_removed_reason),
+            (api.CheckFormatSupport, self.check_format_support),
+            (api.CheckMultisampleQualityLevels, self.check_multisample_quality_levels),
+            (api.CreateBuffer, self.create_buffer),
+            (api.CreateTexture, self.create_texture),
+            (api.CreateView, self.create_view),
+            (api.CreateShader, self._creator(create_shader)),
+            (api.CreateInputLayout, self.create_input_layout),
+            (api.CreateBlendState, self._creator(create_blend_state)),
+            (api.CreateDepthStencilState, self._creator(create_depth_stencil_state)),
+            (api.CreateRasterizerState, self._creator(create_rasterizer_state)),
+            (api.CreateSamplerState, self._creator(create_sampler_state)),
+            (api.CreateQuery, self._creator(create_query)),
+            (api.GetData, self.get_data),
+            (api.Map, self.map),
+            (api.WaitFence, self.wait_fence),
+            (api.CreateSwapChain, self.create_swap_chain),
+            (api.Present, self.present),
+            (api.ResizeBuffers, self.resize_buffers),
+            (api.GetFrameStatistics, self.get_frame_statistics),
+            (api.GetLastPresentCount, self.get_last_present_count),
+            (api.SetMaximumFrameLatency, self.set_maximum_frame_latency),
+            (api.SetGammaControl, self.set_gamma_control),
+        ):
+            self.channel.on(struct, self._request(handler))
+        self.channel.on(api.AnnounceUpload, self.announce_upload)
+        self.channel.on(api.ExecuteCommands, self.execute_commands)
+
+    # ----- life ------------------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Serve until the client leaves; then free everything of its."""
+        try:
+            async with trio.open_nursery() as nursery:
+                self._nursery = nursery
+                await self.channel.run(after_batch=self._release)
+                await self._end()
+                nursery.cancel_scope.cancel()
+        finally:
+            for device in self.devices.values():
+                device.forget()
+            if self._greeted:
+                self.link.close()
+
+    async def _end(self) -> None:
+        """The client has gone: let the driver destroy its devices, if it can."""
+        with trio.move_on_after(END_TIMEOUT):
+            for device in self.devices.values():
+                if not self._greeted or self.link.channel.closed:
+                    break
+                await device.on_turn(device.end)
+            if self.adapter is not None:
+                await self.adapter.close()
+
+    def _release(self) -> None:
+        """Everything that had arrived was handled: nothing is held back any more."""
+        if self._greeted and not self.link.channel.closed:
+            try:
+                self.link.release()
+            except ChannelClosed:
+                _log.debug("%s: the kernel left", self.name)
+
+    def notify(self, message: Struct) -> None:
+        """Tell the client something, while it is there."""
+        if not self.channel.closed:
+            try:
+                self.channel.notify(message)
+            except ChannelClosed:
+                _log.debug("%s left", self.name)
+
+    def next_present_id(self) -> int:
+        """A number for a present, unique on this kernel connection."""
+        self._present_ids += 1
+        return self._present_ids
+
+    def _kernel_lost(self, why: str) -> None:
+        for device in self.devices.values():
+            device.lose(HRESULT.DXGI_ERROR_DEVICE_REMOVED, why)
+
+    # ----- requests --------------------------------------------------------------------------------------------------------
+
+    def _request(self, handler: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """A request handler whose failures are answers."""
+
+        def handle(message: Any) -> Any:
+            if not self._greeted and type(message) is not api.Hello:
+                raise ProtocolError("the first message must be hello")
+            try:
+                result = handler(message)
+            except ApiError as error:
+                raise error.call_error() from None
+            return self._answer(result) if isawaitable(result) else result
+
+        return handle
+
+    async def _answer(self, result: Awaitable[Any]) -> Any:
+        try:
+            return await result
+        except ApiError as error:
+            raise error.call_error() from None
+        except RemoteError as error:
+            raise ApiError(hresult_of(error.code), error.message).call_error() from None
+        except ChannelClosed as error:
+            raise ApiError(HRESULT.DXGI_ERROR_DEVICE_REMOVED, f"the connection to the kernel is lost: {error}").call_error() from None
+        finally:
+            self._release()
+
+    def device(self, id: int) -> Device:
+        """A live device. Raises ApiError."""
+        device = self._device(id)
+        device.check_removed()
+        return device
+
+    def _device(self, id: int) -> Device:
+        device = self.devices.get(id)
+        if device is None:
+            raise self.objects.refuse(id, Device, "device")
+        return device
+
+    def _turn(self, device: Device, call: Callable[[], Awaitable[Any]]) -> Any:
+        """Do something in the driver when it is its turn, unless the device was lost meanwhile."""
+
+        def begin() -> Awaitable[Any]:
+            device.check_removed()
+            return call()
+
+        return device.turn.enter(begin)
+
+    async def hello(self, m: api.Hello) -> api.HelloReply:
+        """Agree on the protocol, connect to the kernel."""
+        if (m.protocol, m.version) != (api.API.name, api.API.version):
+            raise ApiError(
+                HRESULT.E_NOINTERFACE,
+                f"{m.protocol} {m.version} is not spoken here, but {api.API.name} {api.API.version}",
+            )
+        if self._greeted:
+            raise ApiError(HRESULT.E_UNEXPECTED, "hello was said before")
+        self.name = f"client {m.process!r}" if m.process else "a client"
+        try:
+            transport = await self._connect_kernel()
+        except OSError as error:
+            raise ApiError(HRESULT.DXGI_ERROR_NOT_CURRENTLY_AVAILABLE, error.strerror or str(error)) from None
+        self.link = KernelLink(transport)
+        self.link.lost = self._kernel_lost
+        await self._nursery.start(self.link.run)
+        await self.link.open(m.process)
+        self._greeted = True
+        return api.HelloReply(
+            protocol=api.API.name, version=api.API.version, descriptors=self.channel.passes_descriptors
+        )
+
+    # ----- adapter and display ---------------------------------------------------------------------------------------------
+
+    async def get_adapter_info(self, m: api.GetAdapterInfo) -> thunk.AdapterInfo:
+        return await self.link.refresh()
+
+    async def read_display(self, m: api.ReadDisplay) -> thunk.Scanout:
+        message = thunk.ReadScanout(hAdapter=self.link.hAdapter, VidPnSourceId=m.source)
+        return await self.link.request(message, thunk.Scanout)
+
+    async def display_modes(self, source: int) -> list[thunk.DisplayMode]:
+        """The modes of an output."""
+        message = thunk.GetDisplayModeList(hAdapter=self.link.hAdapter, VidPnSourceId=source)
+        return (await self.link.request(message, thunk.DisplayModes)).modes
+
+    async def get_display_modes(self, m: api.GetDisplayModes) -> api.DisplayModeList:
+        modes = await self.display_modes(m.source)
+        return api.DisplayModeList(
+            modes=[
+                api.DisplayModeInfo(
+                    width=mode.width,
+                    height=mode.height,
+                    format=mode.format,
+                    refresh_numerator=mode.refresh_numerator,
+                    refresh_denominator=mode.refresh_denominator,
+                )
+                for mode in modes
+            ]
+        )
+
+    async def wait_for_vblank(self, source: int) -> thunk.VerticalBlank:
+        """The next vertical blank."""
+        message = thunk.WaitForVerticalBlankEvent(hAdapter=self.link.hAdapter, VidPnSourceId=source)
+        return await self.link.request(message, thunk.VerticalBlank)
+
+    async def wait_for_vertical_blank(self, m: api.WaitForVerticalBlank) -> api.VerticalBlankInfo:
+        blank = await self.wait_for_vblank(m.source)
+        return api.VerticalBlankInfo(vblank_count=blank.vblank_count, time_ns=blank.time_ns)
+
+    # ----- devices ---------------------------------------------------------------------------------------------------------
+
+    async def create_device(self, m: api.CreateDevice) -> api.DeviceCreated:
+        require(len(self.devices) < MAX_DEVICES, f"device: {MAX_DEVICES} exist already")
+        adapter = await self._open_adapter()
+        wanted = m.feature_levels or [int(FeatureLevel.LEVEL_11_0)]
+        for level in wanted:
+            pipeline = _LEVELS.get(level)  # type: ignore[call-overload]
+            if pipeline is not None and adapter.supports_level(pipeline):
+                break
+        else:
+            raise ApiError(
+                HRESULT.DXGI_ERROR_UNSUPPORTED, f"feature_levels: none of {[hex(x) for x in wanted]} is there, 0xb000 is 11_0"
+            )
+        created = await self.link.request(thunk.CreateDevice(hAdapter=self.link.hAdapter), thunk.DeviceCreated)
+        kernel = KernelDevice(self.link, created.hDevice, lambda code, why: None)
+        device = Device(self, adapter, kernel)
+        kernel.on_forget = lambda memory_id: self.notify(api.ForgetMemory(memory_id=memory_id))
+        try:
+            await device.start(m.flags, pipeline)
+        except ApiError:
+            await device.end()
+            raise
+        device.id = self.objects.add(Kind.DEVICE, device)
+        self.devices[device.id] = device
+        page = device.fence_page() if self.channel.passes_descriptors else None
+        return api.DeviceCreated(
+            device=device.id,
+            feature_level=level,
+            driver=adapter.driver,
+            fence=page.page if page is not None else None,
+            fence_size=page.page_size if page is not None else 0,
+            fence_offset=page.offset if page is not None else 0,
+        )
+
+    async def _open_adapter(self) -> Adapter:
+        """The driver's adapter, opened with the first device."""
+        async with self._opening:
+            if self.adapter is None:
+                info = self.link.info
+                assert info is not None
+                adapter = Adapter(self.link, self._driver or info.umd)
+                await adapter.open()
+                self.adapter = adapter
+            return self.adapter
+
+    def get_device_removed_reason(self, m: api.GetDeviceRemovedReason) -> api.RemovedReason:
+        return self._device(m.device).removed_reason()
+
+    def check_format_support(self, m: api.CheckFormatSupport) -> api.FormatSupport:
+        return self.device(m.device).format_support(m.format)
+
+    def check_multisample_quality_levels(self, m: api.CheckMultisampleQualityLevels) -> api.QualityLevels:
+        from .resources import format_info
+
+        device = self.device(m.device)
+        info = format_info(m.format)
+        require(0 < m.sample_count <= 32, f"sample_count: {m.sample_count} is not in 1..32")
+        return api.QualityLevels(levels=device.quality_levels(info.format, m.sample_count))
+
+    def announce_upload(self, m: api.AnnounceUpload) -> None:
+        device = self.devices.get(m.device)
+        if device is None:
+            os.close(m.memory.number)
+            raise ProtocolError(f"announce_upload: {m.device} is no device")
+        fault = device.announce(m)
+        if fault is not None:
+            raise ProtocolError(f"announce_upload: {fault}")
+
+    # ----- creating objects ------------------------------------------------------------------------------------------------
+
+    def _creator(self, create: Callable[[Device, Any], Awaitable[DeviceObject]]) -> Callable[[Any], Any]:
+        """A handler that creates an object in the driver and answers with its id."""
+
+        def handle(m: Any) -> Any:
+            device = self.device(m.device)
+
+            async def made() -> api.Created:
+                return api.Created(id=device.publish(await create(device, m)))
+
+            return self._turn(device, made)
+
+        return handle
+
+    def create_buffer(self, m: api.CreateBuffer) -> Any:
+        return self._create_resource(m, buffer_of)
+
+    def create_texture(self, m: api.CreateTexture) -> Any:
+        return self._create_resource(m, texture_of)
+
+    def _create_resource(self, m: Any, describe: Callable[[Device, Any], Resource]) -> Any:
+        device = self.device(m.device)
+
+        async def made() -> api.Created:
+            try:
+                resource = describe(device, m)
+            except ApiError:
+                for piece in m.initial:
+                    device.blob_taken(piece.blob)
+                raise
+            await create_in_driver(resource, m.initial)
+            return api.Created(id=device.publish(resource))
+
+        return self._turn(device, made)
+
+    def create_view(self, m: api.CreateView) -> Any:
+        resource = self.objects.get(m.resource, Resource, "resource")
+        device = resource.device
+
+        async def made() -> api.Created:
+            return api.Created(id=device.publish(await create_view(device, m)))
+
+        return self._turn(device, made)
+
+    def create_input_layout(self, m: api.CreateInputLayout) -> Any:
+        device = self.device(m.device)
+
+        async def made() -> api.Created:
+            layout, warnings = await create_input_layout(device, m)
+            for warning in warnings:
+                device.context.warn("create_input_layout", warning)
+            return api.Created(id=device.publish(layout))
+
+        return self._turn(device, made)
+
+    # ----- commands, mapping, waiting --------------------------------------------------------------------------------------
+
+    def execute_commands(self, m: api.ExecuteCommands) -> Any:
+        """A batch. What is not allowed in it is reported; what is no command at all ends the session."""
+        device = self.devices.get(m.device)
+        if device is None:
+            raise ProtocolError(f"execute_commands: {m.device} is no device")
+        result = device.turn.enter(lambda: self._execute(device, m))
+        if isawaitable(result):
+            return result
+        if self.link.channel.congested:
+            return self.link.channel.drained()
+        return None
+
+    def _execute(self, device: Device, m: api.ExecuteCommands) -> Any:
+        pending = device.context.execute(m.commands)
+        if not m.signal:
+            return pending
+        if pending is None and device.removed is None:
+            self.link.corked = True
+            pending = device.ddi.pfnFlush()
+            if pending is None:
+                self._signal(device, m.signal)
+                return None
+        return self._signal_later(device, m.signal, pending)
+
+    async def _signal_later(self, device: Device, value: int, pending: Any) -> None:
+        try:
+            if pending is not None:
+                self.link.corked = False
+                await pending
+            if device.removed is None:
+                await settle(device.ddi.pfnFlush())
+        finally:
+            self._signal(device, value)
+
+    def _signal(self, device: Device, value: int) -> None:
+        """Queue the fence behind everything of the device, in the same write as its last submission."""
+        self.link.corked = False
+        contexts = list(device.kernel.contexts)
+        if contexts and device.removed is None:
+            device.kernel.signal(contexts[0], [device.fence], value, 0, contexts[1:])
+        self._release()
+
+    async def wait_fence(self, m: api.WaitFence) -> None:
+        device = self.device(m.device)
+        code = await device.kernel.wait_from_cpu([device.fence], [m.value])
+        device.check_removed()
+        if code != S_OK:
+            raise ApiError(code, "waiting for the fence failed")
+
+    def map(self, m: api.Map) -> Any:
+        resource = self.objects.get(m.resource, Resource, "resource")
+        device = resource.device
+
+        async def mapped() -> api.Mapped:
+            _, found = await device.context.map(m.resource, m.subresource, m.type, m.flags)
+            return self._mapped(device, resource, m, found)
+
+        return self._turn(device, mapped)
+
+    def _mapped(self, device: Device, resource: Resource, m: api.Map, found: dd.D3D10DDI_MAPPED_SUBRESOURCE) -> api.Mapped:
+        """Mapped memory for the client: the pages where they can be passed on, else the bytes."""
+        mip = m.subresource % resource.mip_levels
+        row, slice_, _ = resource.mip_bytes(mip)
+        depth = resource.size(mip)[2]
+        row_pitch, depth_pitch = found.RowPitch or row, found.DepthPitch or found.RowPitch or slice_
+        rows = slice_ // row if row else 1
+        size = (depth - 1) * depth_pitch + (rows - 1) * row_pitch + row
+        view = memoryview(found.pData).cast("B")  # type: ignore[arg-type]
+        size = min(size, view.nbytes)
+        reply = api.Mapped(row_pitch=row_pitch, depth_pitch=depth_pitch, size=size)
+        place = device.kernel.pages_at(view) if self.channel.passes_descriptors else None
+        if place is not None and place[1] + size <= place[0].array.nbytes:
+            pages, reply.offset = place
+            assert pages.memory is not None
+            reply.memory_id, reply.memory_size = pages.memory_id, pages.array.nbytes
+            if not pages.told:
+                pages.told = True
+                reply.memory = Descriptor(pages.memory.descriptor)
+        elif m.type != 4:  # whoever discards does not see what was there
+            reply.data = bytes(view[:size])
+        return reply
+
+    async def get_data(self, m: api.GetData) -> api.QueryData:
+        query = self.objects.get(m.query, Query, "query")
+        device = query.device
+        require(not m.flags & ~1, f"flags: {m.flags:#x} has unknown bits")
+        if query.begun or not query.issued:
+            raise ApiError(HRESULT.DXGI_ERROR_INVALID_CALL, "query: it was not ended, there is no result to come")
+        reply: api.QueryData = await self._turn_result(device, lambda: get_data(query, m.flags))
+        while m.wait and not reply.ready:
+            # The result is written by work that is submitted by now: it is there when the device's stream has passed this point.
+            await self._pass(device)
+            reply = await self._turn_result(device, lambda: get_data(query, 0))
+        return reply
+
+    async def _turn_result(self, device: Device, call: Callable[[], Awaitable[Any]]) -> Any:
+        return await settle(self._turn(device, call))
+
+    async def _pass(self, device: Device) -> None:
+        """Wait until the GPU has done what the device has submitted, by a fence of its own."""
+        code, fence = await device.kernel.create_fence(0)
+        device.check_removed()
+        if code != S_OK:
+            raise ApiError(code, "the kernel gives no fence")
+        try:
+            contexts = list(device.kernel.contexts)
+            device.kernel.signal(contexts[0], [fence], 1, 0, contexts[1:])
+            await device.kernel.wait_from_cpu([fence], [1])
+        finally:
+            device.kernel.destroy_fence(fence)
+        device.check_removed()
+
+    # ----- swap chains -----------------------------------------------------------------------------------------------------
+
+    def create_swap_chain(self, m: api.CreateSwapChain) -> Any:
+        device = self.device(m.device)
+
+        async def made() -> api.SwapChainCreated:
+            chain = await create_swap_chain(device, m)
+            chain.id = device.publish(chain)
+            return described(chain, [device.publish(x) for x in chain.visible_buffers])
+
+        return self._turn(device, made)
+
+    def _chain(self, id: int) -> SwapChain:
+        chain = self.objects.get(id, SwapChain, "swap_chain")
+        chain.device.check_removed()
+        return chain
+
+    async def present(self, m: api.Present) -> api.Presented:
+        return api.Presented(status=await self._chain(m.swap_chain).present(m.sync_interval, m.flags))
+
+    def resize_buffers(self, m: api.ResizeBuffers) -> Any:
+        chain = self._chain(m.swap_chain)
+        device = chain.device
+
+        async def resized() -> api.SwapChainCreated:
+            await chain.resize(m)
+            return described(chain, [device.publish(x) for x in chain.visible_buffers])
+
+        return self._turn(device, resized)
+
+    def get_frame_statistics(self, m: api.GetFrameStatistics) -> api.FrameStatistics:
+        return self._chain(m.swap_chain).statistics()
+
+    def get_last_present_count(self, m: api.GetLastPresentCount) -> api.PresentCount:
+        return api.PresentCount(count=self._chain(m.swap_chain).present_count)
+
+    def set_maximum_frame_latency(self, m: api.SetMaximumFrameLatency) -> None:
+        device = self.device(m.device)
+        if m.latency > MAX_FRAME_LATENCY:
+            raise ApiError(HRESULT.DXGI_ERROR_INVALID_CALL, f"latency: {m.latency} is not in 0..{MAX_FRAME_LATENCY}")
+        from .device import DEFAULT_FRAME_LATENCY
+
+        device.frame_latency = m.latency or DEFAULT_FRAME_LATENCY
+        device.frames.wake()
+
+    async def set_gamma_control(self, m: api.SetGammaControl) -> None:
+        chain = self._chain(m.swap_chain)
+        require(len(m.ramp) in (0, 1536), f"ramp: {len(m.ramp)} bytes, three tables of 256 u16 have 1536")
+        if not chain.owner:
+            raise ApiError(HRESULT.DXGI_ERROR_NOT_CURRENTLY_AVAILABLE, "swap_chain: it does not own its output")
+        message = thunk.SetGammaRamp(hDevice=chain.device.kernel.hDevice, VidPnSourceId=chain.source, ramp=m.ramp)
+        from wddm.wire.message import Nothing
+
+        await self.link.request(message, Nothing)

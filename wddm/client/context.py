@@ -1,0 +1,681 @@
+"""The immediate context: records commands in Python lists that travel in batches.
+
+What Direct3D returns nothing from is a plain method: it appends a tuple and returns. A batch goes out when it is long enough, before
+every awaited call, and by :meth:`ImmediateContext.flush`. Mapping, reading, query results and waiting are awaited. An error of a
+recorded command is raised by the next awaited call; the commands after it were carried out.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from wddm.ddi.status import HRESULT
+from wddm.wire import api
+from wddm.wire import api_commands as c
+from wddm.wire.message import Nothing, Struct
+
+from .enums import CpuAccessFlag, Format, MapType, QueryType, Usage
+from .errors import D3DError
+from .pixels import texels
+from .resources import (
+    BlendState,
+    Buffer,
+    DepthStencilState,
+    DepthStencilView,
+    InputLayout,
+    Query,
+    RasterizerState,
+    RenderTargetView,
+    Resource,
+    SamplerState,
+    Shader,
+    ShaderResourceView,
+    Texture,
+    UnorderedAccessView,
+)
+from .values import (
+    Mapped,
+    PipelineStatistics,
+    StreamOutputStatistics,
+    TimestampDisjoint,
+)
+
+if TYPE_CHECKING:
+    from .device import Data, Device
+
+_R = TypeVar("_R", bound=Struct)
+
+BATCH_COMMANDS: Final = 512  #: commands after which a batch goes out by itself
+BATCH_BYTES: Final = 1 << 20  #: bytes of data inside commands after which it does
+DEFAULT_SPIN: Final = 200.0  #: microseconds of looking at the fence page before waiting for a message
+_KEPT_STAGING: Final = 8
+
+
+def _ids(objects: Sequence[Any]) -> list[int]:
+    return [o.id if o is not None else 0 for o in objects]
+
+
+class ImmediateContext:
+    """ID3D11DeviceContext of ``device``."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self._commands: list[tuple[Any, ...]] = []
+        self._bytes = 0
+        self._fence_value = 0
+        self._written: dict[tuple[int, int], npt.NDArray[np.uint8]] = {}
+        self._staging: dict[tuple[Any, ...], Resource] = {}
+
+    # ----- batches ---------------------------------------------------------------------------------------------------------
+
+    def _record(self, *command: Any) -> None:
+        self._commands.append(command)
+        if len(self._commands) >= BATCH_COMMANDS:
+            self.device.run_sync(self.send)
+
+    def _full(self) -> None:
+        self.device.run_sync(self.send)
+
+    def send(self, signal: int = 0) -> None:
+        """Send what was recorded, without asking the driver to submit it."""
+        commands, self._commands = self._commands, []
+        self._bytes = 0
+        doomed = self.device.doomed
+        while doomed:
+            commands.append((c.DESTROY, doomed.pop()))
+        if commands or signal:
+            self.device.send(api.ExecuteCommands(device=self.device.id, commands=commands, signal=signal))
+
+    async def _call(self, message: Struct, reply: type[_R]) -> _R:
+        answer = await self.device.call(message, reply)
+        self.device.raise_recorded()
+        return answer
+
+    def flush(self) -> None:
+        """ID3D11DeviceContext::Flush: submit to the GPU what was recorded."""
+        self._commands.append((c.FLUSH,))
+        self.device.run_sync(self.send)
+
+    def clear_state(self) -> None:
+        """Unbind everything and take the default states."""
+        self._record(c.CLEAR_STATE)
+
+    # ----- waiting ---------------------------------------------------------------------------------------------------------
+
+    def signal(self) -> int:
+        """Flush, and let the device's fence take a new value when all of it is done; returns the value."""
+        self._fence_value += 1
+        value = self._fence_value
+        self.device.run_sync(lambda: self.send(value))
+        return value
+
+    async def wait_fence(self, value: int, *, spin: float = DEFAULT_SPIN) -> None:
+        """Wait until the GPU has passed :meth:`signal` of ``value``.
+
+        Looks at the fence page for up to ``spin`` microseconds (0: not at all), then waits for a message.
+        """
+        page = self.device.fence_page
+        if page is not None and self.device.removed is None:
+            if page[0] >= value:
+                self.device.raise_recorded()
+                return
+            if spin > 0:
+                end = time.perf_counter_ns() + int(spin * 1000)
+                while time.perf_counter_ns() < end:
+                    if page[0] >= value:
+                        self.device.raise_recorded()
+                        return
+                    os.sched_yield()
+        await self._call(api.WaitFence(device=self.device.id, value=value), Nothing)
+
+    async def wait_idle(self, *, spin: float = DEFAULT_SPIN) -> None:
+        """Flush and wait until the GPU has done everything recorded so far."""
+        await self.wait_fence(self.signal(), spin=spin)
+
+    # ----- mapping and reading ---------------------------------------------------------------------------------------------
+
+    async def map(self, resource: Resource, subresource: int = 0, map_type: int = MapType.READ, map_flags: int = 0) -> Mapped:
+        """ID3D11DeviceContext::Map. Waits for the GPU unless DO_NOT_WAIT asks for DXGI_ERROR_WAS_STILL_DRAWING instead."""
+        message = api.Map(resource=resource.id, subresource=subresource, type=map_type, flags=map_flags)
+        reply = await self._call(message, api.Mapped)
+        if reply.memory_id:
+            data = self.device.memory(reply)
+        else:
+            data = np.zeros(reply.size, np.uint8)
+            data[: len(reply.data)] = np.frombuffer(reply.data, np.uint8)
+            if map_type != MapType.READ:
+                self._written[resource.id, subresource] = data
+        if map_type == MapType.READ:
+            data = data.view()
+            data.flags.writeable = False
+        return Mapped(data, reply.row_pitch, reply.depth_pitch)
+
+    def unmap(self, resource: Resource, subresource: int = 0) -> None:
+        """End a map; its memory must not be touched any more."""
+        written = self._written.pop((resource.id, subresource), None)
+        if written is None:
+            self._record(c.UNMAP, resource.id, subresource)
+        else:
+            self._record(c.UNMAP_WRITTEN, resource.id, subresource, self._place(written))
+
+    def write(
+        self,
+        resource: Resource,
+        data: Data,
+        offset: int = 0,
+        map_type: int = MapType.WRITE_DISCARD,
+        subresource: int = 0,
+    ) -> None:
+        """Map a dynamic resource (WRITE_DISCARD or WRITE_NO_OVERWRITE), copy ``data`` to byte ``offset``, unmap: recorded."""
+        self._record(c.WRITE_DYNAMIC, resource.id, subresource, map_type, offset, self._place(_array(data)))
+
+    async def read_texture(self, texture: Texture, subresource: int = 0, box: Sequence[int] | None = None) -> npt.NDArray[Any]:
+        """A copy of a subresource (or of ``box``: left, top, front, right, bottom, back) as a numpy array.
+
+        A 2D image has shape (height, width, channels); :mod:`wddm.client.pixels` tells dtypes and shapes of all formats.
+        Multisampled textures are resolved first. Waits until the GPU has done what was recorded.
+        """
+        try:
+            form = texels(texture.format)
+        except ValueError as error:
+            raise D3DError.of(HRESULT.E_INVALIDARG, f"texture: {error}") from None
+        size = texture.size(subresource)
+        if box is not None:
+            size = tuple(max(high - low, 0) for low, high in zip(box[:3], box[3:6], strict=True))[: texture.dimension]
+        if texture.usage is Usage.STAGING and box is None and texture.cpu_access_flags & CpuAccessFlag.READ:
+            source, index = texture, subresource
+        else:
+            source, index = await self._staging_texture(texture, size), 0
+            if texture.sample_count > 1:
+                texture, subresource = await self._resolved(texture, subresource), 0
+            self.copy_subresource_region(source, 0, 0, 0, 0, texture, subresource, box)
+        mapped = await self.map(source, index, MapType.READ)
+        try:
+            return form.image(mapped.data, size, mapped.row_pitch, mapped.depth_pitch)
+        finally:
+            self.unmap(source, index)
+
+    async def read_buffer(self, buffer: Buffer, dtype: Any = np.uint8, offset: int = 0, size: int | None = None) -> npt.NDArray[Any]:
+        """A copy of ``size`` bytes (all from ``offset``) of a buffer as a flat array of ``dtype``."""
+        size = buffer.byte_width - offset if size is None else size
+        if buffer.usage is Usage.STAGING and buffer.cpu_access_flags & CpuAccessFlag.READ:
+            source, start = buffer, offset
+        else:
+            source, start = await self._staging_buffer(size), 0
+            self.copy_subresource_region(source, 0, 0, 0, 0, buffer, 0, (offset, 0, 0, offset + size, 1, 1))
+        mapped = await self.map(source, 0, MapType.READ)
+        try:
+            return mapped.data[start : start + size].copy().view(dtype)
+        finally:
+            self.unmap(source, 0)
+
+    async def _kept(self, key: tuple[Any, ...], make: Any) -> Any:
+        """A helper resource, made once; the least recently used ones are given up."""
+        found = self._staging.pop(key, None)
+        if found is None:
+            found = await make()
+            while len(self._staging) >= _KEPT_STAGING:
+                self._staging.pop(next(iter(self._staging))).release()
+        self._staging[key] = found
+        return found
+
+    async def _staging_texture(self, texture: Texture, size: tuple[int, ...]) -> Texture:
+        device, form = self.device, texels(texture.format)
+        full = (*size, 1, 1)[:3]
+        whole = [-(-n // step) * step for n, step in zip(full, (form.across, form.down, 1), strict=True)]
+        options = {"format": texture.format, "usage": Usage.STAGING, "bind_flags": 0, "cpu_access_flags": CpuAccessFlag.READ}
+
+        async def make() -> Texture:
+            if texture.dimension == 1:
+                return await device.create_texture1d(width=whole[0], **options)
+            if texture.dimension == 2:
+                return await device.create_texture2d(width=whole[0], height=whole[1], **options)
+            return await device.create_texture3d(width=whole[0], height=whole[1], depth=whole[2], **options)
+
+        found: Texture = await self._kept(("read", texture.dimension, *whole, texture.format), make)
+        return found
+
+    async def _staging_buffer(self, size: int) -> Buffer:
+        room = max(1 << (size - 1).bit_length(), 256) if size > 0 else 256
+
+        async def make() -> Buffer:
+            return await self.device.create_buffer(room, usage=Usage.STAGING, cpu_access_flags=CpuAccessFlag.READ)
+
+        found: Buffer = await self._kept(("read buffer", room), make)
+        return found
+
+    async def _resolved(self, texture: Texture, subresource: int) -> Texture:
+        width, height = texture.size(subresource)
+
+        async def make() -> Texture:
+            return await self.device.create_texture2d(width=width, height=height, format=texture.format)
+
+        found: Texture = await self._kept(("resolve", width, height, texture.format), make)
+        self.resolve_subresource(found, 0, texture, subresource, texture.format)
+        return found
+
+    async def get_data(self, query: Query, flags: int = 0, *, wait: bool = False) -> Any:
+        """ID3D11DeviceContext::GetData: None while the result is not there (with ``wait``: wait for it).
+
+        EVENT and predicates: bool. OCCLUSION, TIMESTAMP: int. Others: TimestampDisjoint, PipelineStatistics,
+        StreamOutputStatistics.
+        """
+        reply = await self._call(api.GetData(query=query.id, flags=flags, wait=wait), api.QueryData)
+        if not reply.ready:
+            return None
+        values, kind = reply.values, query.type
+        if kind in (QueryType.OCCLUSION, QueryType.TIMESTAMP):
+            return values[0]
+        if kind is QueryType.TIMESTAMP_DISJOINT:
+            return TimestampDisjoint(values[0], bool(values[1]))
+        if kind is QueryType.PIPELINE_STATISTICS:
+            return PipelineStatistics(*values)
+        if kind.name.startswith("SO_STATISTICS"):
+            return StreamOutputStatistics(*values)
+        return bool(values[0])
+
+    # ----- input assembler -------------------------------------------------------------------------------------------------
+
+    def ia_set_input_layout(self, input_layout: InputLayout | None) -> None:
+        """Bind an input layout."""
+        self._record(c.IA_SET_INPUT_LAYOUT, input_layout.id if input_layout is not None else 0)
+
+    def ia_set_vertex_buffers(
+        self,
+        start_slot: int,
+        vertex_buffers: Sequence[Buffer | None],
+        strides: Sequence[int],
+        offsets: Sequence[int],
+    ) -> None:
+        """Bind vertex buffers with strides and offsets in bytes."""
+        self._record(c.IA_SET_VERTEX_BUFFERS, start_slot, _ids(vertex_buffers), list(strides), list(offsets))
+
+    def ia_set_index_buffer(self, index_buffer: Buffer | None, format: int = Format.R32_UINT, offset: int = 0) -> None:
+        """Bind an index buffer of R16_UINT or R32_UINT indices."""
+        self._record(c.IA_SET_INDEX_BUFFER, index_buffer.id if index_buffer is not None else 0, format, offset)
+
+    def ia_set_primitive_topology(self, topology: int) -> None:
+        """Set how vertices make primitives."""
+        self._record(c.IA_SET_PRIMITIVE_TOPOLOGY, topology)
+
+    # ----- vertex shader stage -------------------------------------------------------------------------------------
+
+    def vs_set_shader(self, shader: Shader | None) -> None:
+        """Bind a vertex shader."""
+        self._record(c.SET_SHADER, 0, shader.id if shader is not None else 0)
+
+    def vs_set_constant_buffers(self, start_slot: int, constant_buffers: Sequence[Buffer | None]) -> None:
+        """Bind constant buffers of the vertex shader."""
+        self._record(c.SET_CONSTANT_BUFFERS, 0, start_slot, _ids(constant_buffers))
+
+    def vs_set_shader_resources(self, start_slot: int, shader_resource_views: Sequence[ShaderResourceView | None]) -> None:
+        """Bind shader-resource views of the vertex shader."""
+        self._record(c.SET_SHADER_RESOURCES, 0, start_slot, _ids(shader_resource_views))
+
+    def vs_set_samplers(self, start_slot: int, samplers: Sequence[SamplerState | None]) -> None:
+        """Bind samplers of the vertex shader."""
+        self._record(c.SET_SAMPLERS, 0, start_slot, _ids(samplers))
+
+    # ----- hull shader stage ---------------------------------------------------------------------------------------
+
+    def hs_set_shader(self, shader: Shader | None) -> None:
+        """Bind a hull shader."""
+        self._record(c.SET_SHADER, 1, shader.id if shader is not None else 0)
+
+    def hs_set_constant_buffers(self, start_slot: int, constant_buffers: Sequence[Buffer | None]) -> None:
+        """Bind constant buffers of the hull shader."""
+        self._record(c.SET_CONSTANT_BUFFERS, 1, start_slot, _ids(constant_buffers))
+
+    def hs_set_shader_resources(self, start_slot: int, shader_resource_views: Sequence[ShaderResourceView | None]) -> None:
+        """Bind shader-resource views of the hull shader."""
+        self._record(c.SET_SHADER_RESOURCES, 1, start_slot, _ids(shader_resource_views))
+
+    def hs_set_samplers(self, start_slot: int, samplers: Sequence[SamplerState | None]) -> None:
+        """Bind samplers of the hull shader."""
+        self._record(c.SET_SAMPLERS, 1, start_slot, _ids(samplers))
+
+    # ----- domain shader stage -------------------------------------------------------------------------------------
+
+    def ds_set_shader(self, shader: Shader | None) -> None:
+        """Bind a domain shader."""
+        self._record(c.SET_SHADER, 2, shader.id if shader is not None else 0)
+
+    def ds_set_constant_buffers(self, start_slot: int, constant_buffers: Sequence[Buffer | None]) -> None:
+        """Bind constant buffers of the domain shader."""
+        self._record(c.SET_CONSTANT_BUFFERS, 2, start_slot, _ids(constant_buffers))
+
+    def ds_set_shader_resources(self, start_slot: int, shader_resource_views: Sequence[ShaderResourceView | None]) -> None:
+        """Bind shader-resource views of the domain shader."""
+        self._record(c.SET_SHADER_RESOURCES, 2, start_slot, _ids(shader_resource_views))
+
+    def ds_set_samplers(self, start_slot: int, samplers: Sequence[SamplerState | None]) -> None:
+        """Bind samplers of the domain shader."""
+        self._record(c.SET_SAMPLERS, 2, start_slot, _ids(samplers))
+
+    # ----- geometry shader stage -----------------------------------------------------------------------------------
+
+    def gs_set_shader(self, shader: Shader | None) -> None:
+        """Bind a geometry shader."""
+        self._record(c.SET_SHADER, 3, shader.id if shader is not None else 0)
+
+    def gs_set_constant_buffers(self, start_slot: int, constant_buffers: Sequence[Buffer | None]) -> None:
+        """Bind constant buffers of the geometry shader."""
+        self._record(c.SET_CONSTANT_BUFFERS, 3, start_slot, _ids(constant_buffers))
+
+    def gs_set_shader_resources(self, start_slot: int, shader_resource_views: Sequence[ShaderResourceView | None]) -> None:
+        """Bind shader-resource views of the geometry shader."""
+        self._record(c.SET_SHADER_RESOURCES, 3, start_slot, _ids(shader_resource_views))
+
+    def gs_set_samplers(self, start_slot: int, samplers: Sequence[SamplerState | None]) -> None:
+        """Bind samplers of the geometry shader."""
+        self._record(c.SET_SAMPLERS, 3, start_slot, _ids(samplers))
+
+    # ----- pixel shader stage --------------------------------------------------------------------------------------
+
+    def ps_set_shader(self, shader: Shader | None) -> None:
+        """Bind a pixel shader."""
+        self._record(c.SET_SHADER, 4, shader.id if shader is not None else 0)
+
+    def ps_set_constant_buffers(self, start_slot: int, constant_buffers: Sequence[Buffer | None]) -> None:
+        """Bind constant buffers of the pixel shader."""
+        self._record(c.SET_CONSTANT_BUFFERS, 4, start_slot, _ids(constant_buffers))
+
+    def ps_set_shader_resources(self, start_slot: int, shader_resource_views: Sequence[ShaderResourceView | None]) -> None:
+        """Bind shader-resource views of the pixel shader."""
+        self._record(c.SET_SHADER_RESOURCES, 4, start_slot, _ids(shader_resource_views))
+
+    def ps_set_samplers(self, start_slot: int, samplers: Sequence[SamplerState | None]) -> None:
+        """Bind samplers of the pixel shader."""
+        self._record(c.SET_SAMPLERS, 4, start_slot, _ids(samplers))
+
+    # ----- compute shader stage ------------------------------------------------------------------------------------
+
+    def cs_set_shader(self, shader: Shader | None) -> None:
+        """Bind a compute shader."""
+        self._record(c.SET_SHADER, 5, shader.id if shader is not None else 0)
+
+    def cs_set_constant_buffers(self, start_slot: int, constant_buffers: Sequence[Buffer | None]) -> None:
+        """Bind constant buffers of the compute shader."""
+        self._record(c.SET_CONSTANT_BUFFERS, 5, start_slot, _ids(constant_buffers))
+
+    def cs_set_shader_resources(self, start_slot: int, shader_resource_views: Sequence[ShaderResourceView | None]) -> None:
+        """Bind shader-resource views of the compute shader."""
+        self._record(c.SET_SHADER_RESOURCES, 5, start_slot, _ids(shader_resource_views))
+
+    def cs_set_samplers(self, start_slot: int, samplers: Sequence[SamplerState | None]) -> None:
+        """Bind samplers of the compute shader."""
+        self._record(c.SET_SAMPLERS, 5, start_slot, _ids(samplers))
+
+    def cs_set_unordered_access_views(
+        self,
+        start_slot: int,
+        unordered_access_views: Sequence[UnorderedAccessView | None],
+        initial_counts: Sequence[int] | None = None,
+    ) -> None:
+        """Bind unordered-access views of the compute shader; a count of 0xFFFFFFFF keeps the view's own."""
+        views = _ids(unordered_access_views)
+        self._record(c.CS_SET_UNORDERED_ACCESS_VIEWS, start_slot, views, _counts(views, initial_counts))
+
+    # ----- stream output, rasterizer, output merger ------------------------------------------------------------------------
+
+    def so_set_targets(self, targets: Sequence[Buffer | None], offsets: Sequence[int]) -> None:
+        """Bind stream-output buffers; an offset of 0xFFFFFFFF appends."""
+        self._record(c.SO_SET_TARGETS, _ids(targets), list(offsets))
+
+    def rs_set_state(self, rasterizer_state: RasterizerState | None) -> None:
+        """Bind a rasterizer state, None for the default."""
+        self._record(c.RS_SET_STATE, rasterizer_state.id if rasterizer_state is not None else 0)
+
+    def rs_set_viewports(self, viewports: Sequence[Sequence[float]]) -> None:
+        """Set the viewports."""
+        self._record(c.RS_SET_VIEWPORTS, [tuple(v) if len(v) == 6 else (*v, 0.0, 1.0)[:6] for v in viewports])
+
+    def rs_set_scissor_rects(self, rects: Sequence[Sequence[int]]) -> None:
+        """Set the scissor rectangles."""
+        self._record(c.RS_SET_SCISSOR_RECTS, [tuple(r) for r in rects])
+
+    def om_set_blend_state(
+        self,
+        blend_state: BlendState | None,
+        blend_factor: Sequence[float] | None = None,
+        sample_mask: int = 0xFFFF_FFFF,
+    ) -> None:
+        """Bind a blend state, None for the default."""
+        factor = (1.0, 1.0, 1.0, 1.0) if blend_factor is None else tuple(blend_factor)
+        self._record(c.OM_SET_BLEND_STATE, blend_state.id if blend_state is not None else 0, factor, sample_mask)
+
+    def om_set_depth_stencil_state(self, depth_stencil_state: DepthStencilState | None, stencil_ref: int = 0) -> None:
+        """Bind a depth-stencil state, None for the default."""
+        self._record(
+            c.OM_SET_DEPTH_STENCIL_STATE, depth_stencil_state.id if depth_stencil_state is not None else 0, stencil_ref
+        )
+
+    def om_set_render_targets(
+        self,
+        render_target_views: Sequence[RenderTargetView | None],
+        depth_stencil_view: DepthStencilView | None = None,
+    ) -> None:
+        """Bind render targets and a depth-stencil view; unbinds all others and the pixel shader's UAVs."""
+        dsv = depth_stencil_view.id if depth_stencil_view is not None else 0
+        self._record(c.OM_SET_RENDER_TARGETS, _ids(render_target_views), dsv)
+
+    def om_set_render_targets_and_unordered_access_views(
+        self,
+        render_target_views: Sequence[RenderTargetView | None] | None,
+        depth_stencil_view: DepthStencilView | None,
+        uav_start_slot: int,
+        unordered_access_views: Sequence[UnorderedAccessView | None] | None,
+        initial_counts: Sequence[int] | None = None,
+    ) -> None:
+        """Bind render targets and the pixel shader's UAVs; None keeps those that are bound."""
+        dsv = depth_stencil_view.id if depth_stencil_view is not None else 0
+        views = _ids(unordered_access_views or ())
+        self._record(
+            c.OM_SET_RENDER_TARGETS_AND_UNORDERED_ACCESS_VIEWS,
+            render_target_views is None,
+            _ids(render_target_views or ()),
+            dsv,
+            uav_start_slot,
+            unordered_access_views is None,
+            views,
+            _counts(views, initial_counts),
+        )
+
+    # ----- draws and dispatches --------------------------------------------------------------------------------------------
+
+    def draw(self, vertex_count: int, start_vertex_location: int = 0) -> None:
+        """Draw vertices in order."""
+        commands = self._commands
+        commands.append((c.DRAW, vertex_count, start_vertex_location))
+        if len(commands) >= BATCH_COMMANDS:
+            self._full()
+
+    def draw_indexed(self, index_count: int, start_index_location: int = 0, base_vertex_location: int = 0) -> None:
+        """Draw by index."""
+        commands = self._commands
+        commands.append((c.DRAW_INDEXED, index_count, start_index_location, base_vertex_location))
+        if len(commands) >= BATCH_COMMANDS:
+            self._full()
+
+    def draw_instanced(
+        self,
+        vertex_count_per_instance: int,
+        instance_count: int,
+        start_vertex_location: int = 0,
+        start_instance_location: int = 0,
+    ) -> None:
+        """Draw instances."""
+        self._record(
+            c.DRAW_INSTANCED, vertex_count_per_instance, instance_count, start_vertex_location, start_instance_location
+        )
+
+    def draw_indexed_instanced(
+        self,
+        index_count_per_instance: int,
+        instance_count: int,
+        start_index_location: int = 0,
+        base_vertex_location: int = 0,
+        start_instance_location: int = 0,
+    ) -> None:
+        """Draw instances by index."""
+        self._record(
+            c.DRAW_INDEXED_INSTANCED,
+            index_count_per_instance,
+            instance_count,
+            start_index_location,
+            base_vertex_location,
+            start_instance_location,
+        )
+
+    def draw_auto(self) -> None:
+        """Draw what stream output wrote to the buffer bound as vertex buffer 0."""
+        self._record(c.DRAW_AUTO)
+
+    def draw_instanced_indirect(self, buffer: Buffer, aligned_byte_offset: int = 0) -> None:
+        """draw_instanced with its four arguments in a buffer."""
+        self._record(c.DRAW_INSTANCED_INDIRECT, buffer.id, aligned_byte_offset)
+
+    def draw_indexed_instanced_indirect(self, buffer: Buffer, aligned_byte_offset: int = 0) -> None:
+        """draw_indexed_instanced with its five arguments in a buffer."""
+        self._record(c.DRAW_INDEXED_INSTANCED_INDIRECT, buffer.id, aligned_byte_offset)
+
+    def dispatch(self, thread_group_count_x: int, thread_group_count_y: int = 1, thread_group_count_z: int = 1) -> None:
+        """Run the compute shader."""
+        self._record(c.DISPATCH, thread_group_count_x, thread_group_count_y, thread_group_count_z)
+
+    def dispatch_indirect(self, buffer: Buffer, aligned_byte_offset: int = 0) -> None:
+        """dispatch with its three arguments in a buffer."""
+        self._record(c.DISPATCH_INDIRECT, buffer.id, aligned_byte_offset)
+
+    # ----- clears ----------------------------------------------------------------------------------------------------------
+
+    def clear_render_target_view(self, render_target_view: RenderTargetView, color: Sequence[float]) -> None:
+        """Fill a view with four numbers."""
+        self._record(c.CLEAR_RENDER_TARGET_VIEW, render_target_view.id, tuple(color))
+
+    def clear_depth_stencil_view(
+        self, depth_stencil_view: DepthStencilView, clear_flags: int = 3, depth: float = 1.0, stencil: int = 0
+    ) -> None:
+        """Fill depth and stencil, as ClearFlag says."""
+        self._record(c.CLEAR_DEPTH_STENCIL_VIEW, depth_stencil_view.id, clear_flags, depth, stencil)
+
+    def clear_unordered_access_view_uint(self, view: UnorderedAccessView, values: Sequence[int]) -> None:
+        """Fill with the low bits of four integers."""
+        self._record(c.CLEAR_UNORDERED_ACCESS_VIEW_UINT, view.id, tuple(values))
+
+    def clear_unordered_access_view_float(self, view: UnorderedAccessView, values: Sequence[float]) -> None:
+        """Fill with four numbers, converted to the view's format."""
+        self._record(c.CLEAR_UNORDERED_ACCESS_VIEW_FLOAT, view.id, tuple(values))
+
+    # ----- copies and updates ----------------------------------------------------------------------------------------------
+
+    def copy_resource(self, dst_resource: Resource, src_resource: Resource) -> None:
+        """Copy a whole resource to one of the same kind and size."""
+        self._record(c.COPY_RESOURCE, dst_resource.id, src_resource.id)
+
+    def copy_subresource_region(
+        self,
+        dst_resource: Resource,
+        dst_subresource: int,
+        dst_x: int,
+        dst_y: int,
+        dst_z: int,
+        src_resource: Resource,
+        src_subresource: int = 0,
+        src_box: Sequence[int] | None = None,
+    ) -> None:
+        """Copy a box (left, top, front, right, bottom, back) of a subresource, or all of it."""
+        self._record(
+            c.COPY_SUBRESOURCE_REGION,
+            dst_resource.id,
+            dst_subresource,
+            dst_x,
+            dst_y,
+            dst_z,
+            src_resource.id,
+            src_subresource,
+            None if src_box is None else tuple(src_box),
+        )
+
+    def update_subresource(
+        self,
+        dst_resource: Resource,
+        data: Data,
+        dst_subresource: int = 0,
+        dst_box: Sequence[int] | None = None,
+    ) -> None:
+        """Copy packed data (rows of the box one after another) into a resource that is neither dynamic nor staging."""
+        array = _array(data)
+        row = depth = 0
+        if isinstance(dst_resource, Texture):
+            from .device import invalid, pitches
+
+            size = (*dst_resource.size(dst_subresource), 1, 1)[:3]
+            if dst_box is not None:
+                size = tuple(max(high - low, 0) for low, high in zip(dst_box[:3], dst_box[3:6], strict=True))
+            row, depth = pitches(dst_resource.format, size[0], size[1])
+            if array.nbytes != depth * size[2]:
+                raise invalid(f"data: {array.nbytes} bytes of shape {array.shape}, the destination takes {depth * size[2]}")
+        box = None if dst_box is None else tuple(dst_box)
+        self._record(c.UPDATE_SUBRESOURCE, dst_resource.id, dst_subresource, box, self._place(array), row, depth)
+
+    def copy_structure_count(self, dst_buffer: Buffer, dst_aligned_byte_offset: int, src_view: UnorderedAccessView) -> None:
+        """Copy the hidden counter of an append or counter view into a buffer."""
+        self._record(c.COPY_STRUCTURE_COUNT, dst_buffer.id, dst_aligned_byte_offset, src_view.id)
+
+    def resolve_subresource(
+        self, dst_resource: Texture, dst_subresource: int, src_resource: Texture, src_subresource: int, format: int
+    ) -> None:
+        """Resolve a multisampled subresource."""
+        self._record(
+            c.RESOLVE_SUBRESOURCE, dst_resource.id, dst_subresource, src_resource.id, src_subresource, format
+        )
+
+    def generate_mips(self, shader_resource_view: ShaderResourceView) -> None:
+        """Make the lower mips of a view of a GENERATE_MIPS resource."""
+        self._record(c.GENERATE_MIPS, shader_resource_view.id)
+
+    def set_resource_min_lod(self, resource: Texture, min_lod: float) -> None:
+        """Clamp the most detailed level of a RESOURCE_CLAMP texture."""
+        self._record(c.SET_RESOURCE_MIN_LOD, resource.id, min_lod)
+
+    # ----- queries ---------------------------------------------------------------------------------------------------------
+
+    def begin(self, query: Query) -> None:
+        """Begin a query."""
+        self._record(c.BEGIN, query.id)
+
+    def end(self, query: Query) -> None:
+        """End a query."""
+        self._record(c.END, query.id)
+
+    def set_predication(self, predicate: Query | None, predicate_value: bool = False) -> None:
+        """Let later draws, dispatches, clears and copies depend on a predicate."""
+        self._record(c.SET_PREDICATION, predicate.id if predicate is not None else 0, predicate_value)
+
+    # ----- data ------------------------------------------------------------------------------------------------------------
+
+    def _place(self, data: npt.NDArray[Any]) -> Any:
+        place = self.device.place(data)
+        if isinstance(place, bytes):
+            if len(place) > api.MAX_DATA:
+                raise D3DError.of(HRESULT.E_INVALIDARG, f"data: {len(place)} bytes, at most {api.MAX_DATA} travel in one piece")
+            self._bytes += len(place)
+            if self._bytes > BATCH_BYTES:
+                self._full()
+                self._bytes = len(place)
+        return place
+
+
+def _array(data: Data) -> npt.NDArray[Any]:
+    return data if isinstance(data, np.ndarray) else np.frombuffer(data, np.uint8)
+
+
+def _counts(views: list[int], counts: Sequence[int] | None) -> list[int]:
+    return [0xFFFF_FFFF] * len(views) if counts is None else list(counts)

@@ -1,0 +1,536 @@
+"""Direct3D 11 and DXGI enumerations under the API's value names without their prefix; numbers as in d3d11.h and dxgi.h."""
+
+from __future__ import annotations
+
+from enum import IntEnum, IntFlag
+from typing import Final
+
+from wddm.ddi.dxgiformat import DXGI_FORMAT
+
+#: DXGI_FORMAT.
+Format = DXGI_FORMAT
+
+APPEND_ALIGNED_ELEMENT: Final = 0xFFFF_FFFF  #: offset of an input element right after the one before
+DEFAULT_SAMPLE_MASK: Final = 0xFFFF_FFFF
+KEEP_UNORDERED_ACCESS_VIEWS: Final = 0xFFFF_FFFF
+SO_NO_RASTERIZED_STREAM: Final = 0xFFFF_FFFF
+FEATURE_LEVEL_11_0: Final = 0xB000
+
+
+class FeatureLevel(IntEnum):
+    """D3D_FEATURE_LEVEL."""
+
+    LEVEL_9_1 = 0x9100
+    LEVEL_9_2 = 0x9200
+    LEVEL_9_3 = 0x9300
+    LEVEL_10_0 = 0xA000
+    LEVEL_10_1 = 0xA100
+    LEVEL_11_0 = 0xB000
+    LEVEL_11_1 = 0xB100
+
+
+class CreateDeviceFlag(IntFlag):
+    """D3D11_CREATE_DEVICE_FLAG."""
+
+    NONE = 0
+    SINGLETHREADED = 0x1
+    DEBUG = 0x2
+    PREVENT_INTERNAL_THREADING_OPTIMIZATIONS = 0x8
+    BGRA_SUPPORT = 0x20
+    DEBUGGABLE = 0x40
+    DISABLE_GPU_TIMEOUT = 0x100
+
+
+class ShaderStage(IntEnum):
+    """The programmable stages, in pipeline order."""
+
+    VERTEX = 0
+    HULL = 1
+    DOMAIN = 2
+    GEOMETRY = 3
+    PIXEL = 4
+    COMPUTE = 5
+
+
+class Usage(IntEnum):
+    """D3D11_USAGE."""
+
+    DEFAULT = 0
+    IMMUTABLE = 1
+    DYNAMIC = 2
+    STAGING = 3
+
+
+class BindFlag(IntFlag):
+    """D3D11_BIND_FLAG."""
+
+    NONE = 0
+    VERTEX_BUFFER = 0x1
+    INDEX_BUFFER = 0x2
+    CONSTANT_BUFFER = 0x4
+    SHADER_RESOURCE = 0x8
+    STREAM_OUTPUT = 0x10
+    RENDER_TARGET = 0x20
+    DEPTH_STENCIL = 0x40
+    UNORDERED_ACCESS = 0x80
+    DECODER = 0x200
+    VIDEO_ENCODER = 0x400
+
+
+class CpuAccessFlag(IntFlag):
+    """D3D11_CPU_ACCESS_FLAG."""
+
+    NONE = 0
+    WRITE = 0x10000
+    READ = 0x20000
+
+
+class ResourceMiscFlag(IntFlag):
+    """D3D11_RESOURCE_MISC_FLAG."""
+
+    NONE = 0
+    GENERATE_MIPS = 0x1
+    SHARED = 0x2
+    TEXTURECUBE = 0x4
+    DRAWINDIRECT_ARGS = 0x10
+    BUFFER_ALLOW_RAW_VIEWS = 0x20
+    BUFFER_STRUCTURED = 0x40
+    RESOURCE_CLAMP = 0x80
+    SHARED_KEYEDMUTEX = 0x100
+    GDI_COMPATIBLE = 0x200
+    SHARED_NTHANDLE = 0x800
+    RESTRICTED_CONTENT = 0x1000
+    TILE_POOL = 0x20000
+    TILED = 0x40000
+
+
+class ResourceDimension(IntEnum):
+    """D3D11_RESOURCE_DIMENSION."""
+
+    UNKNOWN = 0
+    BUFFER = 1
+    TEXTURE1D = 2
+    TEXTURE2D = 3
+    TEXTURE3D = 4
+
+
+class MapType(IntEnum):
+    """D3D11_MAP."""
+
+    READ = 1
+    WRITE = 2
+    READ_WRITE = 3
+    WRITE_DISCARD = 4
+    WRITE_NO_OVERWRITE = 5
+
+
+class MapFlag(IntFlag):
+    """D3D11_MAP_FLAG."""
+
+    NONE = 0
+    DO_NOT_WAIT = 0x100000
+
+
+class PrimitiveTopology(IntEnum):
+    """D3D11_PRIMITIVE_TOPOLOGY. ``n_CONTROL_POINT_PATCHLIST`` cannot be a Python name and is turned round."""
+
+    UNDEFINED = 0
+    POINTLIST = 1
+    LINELIST = 2
+    LINESTRIP = 3
+    TRIANGLELIST = 4
+    TRIANGLESTRIP = 5
+    LINELIST_ADJ = 10
+    LINESTRIP_ADJ = 11
+    TRIANGLELIST_ADJ = 12
+    TRIANGLESTRIP_ADJ = 13
+    PATCHLIST_1_CONTROL_POINT = 33
+    PATCHLIST_2_CONTROL_POINTS = 34
+    PATCHLIST_3_CONTROL_POINTS = 35
+    PATCHLIST_4_CONTROL_POINTS = 36
+    PATCHLIST_5_CONTROL_POINTS = 37
+    PATCHLIST_6_CONTROL_POINTS = 38
+    PATCHLIST_7_CONTROL_POINTS = 39
+    PATCHLIST_8_CONTROL_POINTS = 40
+    PATCHLIST_9_CONTROL_POINTS = 41
+    PATCHLIST_10_CONTROL_POINTS = 42
+    PATCHLIST_11_CONTROL_POINTS = 43
+    PATCHLIST_12_CONTROL_POINTS = 44
+    PATCHLIST_13_CONTROL_POINTS = 45
+    PATCHLIST_14_CONTROL_POINTS = 46
+    PATCHLIST_15_CONTROL_POINTS = 47
+    PATCHLIST_16_CONTROL_POINTS = 48
+    PATCHLIST_17_CONTROL_POINTS = 49
+    PATCHLIST_18_CONTROL_POINTS = 50
+    PATCHLIST_19_CONTROL_POINTS = 51
+    PATCHLIST_20_CONTROL_POINTS = 52
+    PATCHLIST_21_CONTROL_POINTS = 53
+    PATCHLIST_22_CONTROL_POINTS = 54
+    PATCHLIST_23_CONTROL_POINTS = 55
+    PATCHLIST_24_CONTROL_POINTS = 56
+    PATCHLIST_25_CONTROL_POINTS = 57
+    PATCHLIST_26_CONTROL_POINTS = 58
+    PATCHLIST_27_CONTROL_POINTS = 59
+    PATCHLIST_28_CONTROL_POINTS = 60
+    PATCHLIST_29_CONTROL_POINTS = 61
+    PATCHLIST_30_CONTROL_POINTS = 62
+    PATCHLIST_31_CONTROL_POINTS = 63
+    PATCHLIST_32_CONTROL_POINTS = 64
+
+
+class InputClassification(IntEnum):
+    """D3D11_INPUT_CLASSIFICATION."""
+
+    PER_VERTEX_DATA = 0
+    PER_INSTANCE_DATA = 1
+
+
+class SrvDimension(IntEnum):
+    """D3D11_SRV_DIMENSION."""
+
+    UNKNOWN = 0
+    BUFFER = 1
+    TEXTURE1D = 2
+    TEXTURE1DARRAY = 3
+    TEXTURE2D = 4
+    TEXTURE2DARRAY = 5
+    TEXTURE2DMS = 6
+    TEXTURE2DMSARRAY = 7
+    TEXTURE3D = 8
+    TEXTURECUBE = 9
+    TEXTURECUBEARRAY = 10
+    BUFFEREX = 11
+
+
+class RtvDimension(IntEnum):
+    """D3D11_RTV_DIMENSION."""
+
+    UNKNOWN = 0
+    BUFFER = 1
+    TEXTURE1D = 2
+    TEXTURE1DARRAY = 3
+    TEXTURE2D = 4
+    TEXTURE2DARRAY = 5
+    TEXTURE2DMS = 6
+    TEXTURE2DMSARRAY = 7
+    TEXTURE3D = 8
+
+
+class DsvDimension(IntEnum):
+    """D3D11_DSV_DIMENSION."""
+
+    UNKNOWN = 0
+    TEXTURE1D = 1
+    TEXTURE1DARRAY = 2
+    TEXTURE2D = 3
+    TEXTURE2DARRAY = 4
+    TEXTURE2DMS = 5
+    TEXTURE2DMSARRAY = 6
+
+
+class UavDimension(IntEnum):
+    """D3D11_UAV_DIMENSION."""
+
+    UNKNOWN = 0
+    BUFFER = 1
+    TEXTURE1D = 2
+    TEXTURE1DARRAY = 3
+    TEXTURE2D = 4
+    TEXTURE2DARRAY = 5
+    TEXTURE3D = 8
+
+
+class BufferUavFlag(IntFlag):
+    """D3D11_BUFFER_UAV_FLAG."""
+
+    NONE = 0
+    RAW = 1
+    APPEND = 2
+    COUNTER = 4
+
+
+class BufferExSrvFlag(IntFlag):
+    """D3D11_BUFFEREX_SRV_FLAG."""
+
+    NONE = 0
+    RAW = 1
+
+
+class DsvFlag(IntFlag):
+    """D3D11_DSV_FLAG."""
+
+    NONE = 0
+    READ_ONLY_DEPTH = 1
+    READ_ONLY_STENCIL = 2
+
+
+class Blend(IntEnum):
+    """D3D11_BLEND."""
+
+    ZERO = 1
+    ONE = 2
+    SRC_COLOR = 3
+    INV_SRC_COLOR = 4
+    SRC_ALPHA = 5
+    INV_SRC_ALPHA = 6
+    DEST_ALPHA = 7
+    INV_DEST_ALPHA = 8
+    DEST_COLOR = 9
+    INV_DEST_COLOR = 10
+    SRC_ALPHA_SAT = 11
+    BLEND_FACTOR = 14
+    INV_BLEND_FACTOR = 15
+    SRC1_COLOR = 16
+    INV_SRC1_COLOR = 17
+    SRC1_ALPHA = 18
+    INV_SRC1_ALPHA = 19
+
+
+BlendOption = Blend
+
+
+class BlendOp(IntEnum):
+    """D3D11_BLEND_OP."""
+
+    ADD = 1
+    SUBTRACT = 2
+    REV_SUBTRACT = 3
+    MIN = 4
+    MAX = 5
+
+
+class ColorWriteEnable(IntFlag):
+    """D3D11_COLOR_WRITE_ENABLE."""
+
+    NONE = 0
+    RED = 1
+    GREEN = 2
+    BLUE = 4
+    ALPHA = 8
+    ALL = 15
+
+
+class FillMode(IntEnum):
+    """D3D11_FILL_MODE."""
+
+    WIREFRAME = 2
+    SOLID = 3
+
+
+class CullMode(IntEnum):
+    """D3D11_CULL_MODE."""
+
+    NONE = 1
+    FRONT = 2
+    BACK = 3
+
+
+class ComparisonFunc(IntEnum):
+    """D3D11_COMPARISON_FUNC."""
+
+    NEVER = 1
+    LESS = 2
+    EQUAL = 3
+    LESS_EQUAL = 4
+    GREATER = 5
+    NOT_EQUAL = 6
+    GREATER_EQUAL = 7
+    ALWAYS = 8
+
+
+class DepthWriteMask(IntEnum):
+    """D3D11_DEPTH_WRITE_MASK."""
+
+    ZERO = 0
+    ALL = 1
+
+
+class StencilOp(IntEnum):
+    """D3D11_STENCIL_OP."""
+
+    KEEP = 1
+    ZERO = 2
+    REPLACE = 3
+    INCR_SAT = 4
+    DECR_SAT = 5
+    INVERT = 6
+    INCR = 7
+    DECR = 8
+
+
+class Filter(IntEnum):
+    """D3D11_FILTER."""
+
+    MIN_MAG_MIP_POINT = 0x00
+    MIN_MAG_POINT_MIP_LINEAR = 0x01
+    MIN_POINT_MAG_LINEAR_MIP_POINT = 0x04
+    MIN_POINT_MAG_MIP_LINEAR = 0x05
+    MIN_LINEAR_MAG_MIP_POINT = 0x10
+    MIN_LINEAR_MAG_POINT_MIP_LINEAR = 0x11
+    MIN_MAG_LINEAR_MIP_POINT = 0x14
+    MIN_MAG_MIP_LINEAR = 0x15
+    ANISOTROPIC = 0x55
+    COMPARISON_MIN_MAG_MIP_POINT = 0x80
+    COMPARISON_MIN_MAG_POINT_MIP_LINEAR = 0x81
+    COMPARISON_MIN_POINT_MAG_LINEAR_MIP_POINT = 0x84
+    COMPARISON_MIN_POINT_MAG_MIP_LINEAR = 0x85
+    COMPARISON_MIN_LINEAR_MAG_MIP_POINT = 0x90
+    COMPARISON_MIN_LINEAR_MAG_POINT_MIP_LINEAR = 0x91
+    COMPARISON_MIN_MAG_LINEAR_MIP_POINT = 0x94
+    COMPARISON_MIN_MAG_MIP_LINEAR = 0x95
+    COMPARISON_ANISOTROPIC = 0xD5
+
+
+class TextureAddressMode(IntEnum):
+    """D3D11_TEXTURE_ADDRESS_MODE."""
+
+    WRAP = 1
+    MIRROR = 2
+    CLAMP = 3
+    BORDER = 4
+    MIRROR_ONCE = 5
+
+
+class ClearFlag(IntFlag):
+    """D3D11_CLEAR_FLAG."""
+
+    DEPTH = 1
+    STENCIL = 2
+
+
+class QueryType(IntEnum):
+    """D3D11_QUERY."""
+
+    EVENT = 0
+    OCCLUSION = 1
+    TIMESTAMP = 2
+    TIMESTAMP_DISJOINT = 3
+    PIPELINE_STATISTICS = 4
+    OCCLUSION_PREDICATE = 5
+    SO_STATISTICS = 6
+    SO_OVERFLOW_PREDICATE = 7
+    SO_STATISTICS_STREAM0 = 8
+    SO_OVERFLOW_PREDICATE_STREAM0 = 9
+    SO_STATISTICS_STREAM1 = 10
+    SO_OVERFLOW_PREDICATE_STREAM1 = 11
+    SO_STATISTICS_STREAM2 = 12
+    SO_OVERFLOW_PREDICATE_STREAM2 = 13
+    SO_STATISTICS_STREAM3 = 14
+    SO_OVERFLOW_PREDICATE_STREAM3 = 15
+
+
+class QueryMiscFlag(IntFlag):
+    """D3D11_QUERY_MISC_FLAG."""
+
+    NONE = 0
+    PREDICATEHINT = 1
+
+
+class AsyncGetDataFlag(IntFlag):
+    """D3D11_ASYNC_GETDATA_FLAG."""
+
+    NONE = 0
+    DONOTFLUSH = 1
+
+
+class FormatSupport(IntFlag):
+    """D3D11_FORMAT_SUPPORT."""
+
+    NONE = 0
+    BUFFER = 0x1
+    IA_VERTEX_BUFFER = 0x2
+    IA_INDEX_BUFFER = 0x4
+    SO_BUFFER = 0x8
+    TEXTURE1D = 0x10
+    TEXTURE2D = 0x20
+    TEXTURE3D = 0x40
+    TEXTURECUBE = 0x80
+    SHADER_LOAD = 0x100
+    SHADER_SAMPLE = 0x200
+    SHADER_SAMPLE_COMPARISON = 0x400
+    SHADER_SAMPLE_MONO_TEXT = 0x800
+    MIP = 0x1000
+    MIP_AUTOGEN = 0x2000
+    RENDER_TARGET = 0x4000
+    BLENDABLE = 0x8000
+    DEPTH_STENCIL = 0x10000
+    CPU_LOCKABLE = 0x20000
+    MULTISAMPLE_RESOLVE = 0x40000
+    DISPLAY = 0x80000
+    CAST_WITHIN_BIT_LAYOUT = 0x100000
+    MULTISAMPLE_RENDERTARGET = 0x200000
+    MULTISAMPLE_LOAD = 0x400000
+    SHADER_GATHER = 0x800000
+    BACK_BUFFER_CAST = 0x1000000
+    TYPED_UNORDERED_ACCESS_VIEW = 0x2000000
+    SHADER_GATHER_COMPARISON = 0x4000000
+
+
+class FormatSupport2(IntFlag):
+    """D3D11_FORMAT_SUPPORT2."""
+
+    NONE = 0
+    UAV_ATOMIC_ADD = 0x1
+    UAV_ATOMIC_BITWISE_OPS = 0x2
+    UAV_ATOMIC_COMPARE_STORE_OR_COMPARE_EXCHANGE = 0x4
+    UAV_ATOMIC_EXCHANGE = 0x8
+    UAV_ATOMIC_SIGNED_MIN_OR_MAX = 0x10
+    UAV_ATOMIC_UNSIGNED_MIN_OR_MAX = 0x20
+    UAV_TYPED_LOAD = 0x40
+    UAV_TYPED_STORE = 0x80
+
+
+class SwapEffect(IntEnum):
+    """DXGI_SWAP_EFFECT."""
+
+    DISCARD = 0
+    SEQUENTIAL = 1
+    FLIP_SEQUENTIAL = 3
+    FLIP_DISCARD = 4
+
+
+class SwapChainFlag(IntFlag):
+    """DXGI_SWAP_CHAIN_FLAG."""
+
+    NONE = 0
+    NONPREROTATED = 0x1
+    ALLOW_MODE_SWITCH = 0x2
+    GDI_COMPATIBLE = 0x4
+    FRAME_LATENCY_WAITABLE_OBJECT = 0x40
+    ALLOW_TEARING = 0x800
+
+
+class Scaling(IntEnum):
+    """DXGI_SCALING."""
+
+    STRETCH = 0
+    NONE = 1
+    ASPECT_RATIO_STRETCH = 2
+
+
+class BufferUsage(IntFlag):
+    """DXGI_USAGE."""
+
+    NONE = 0
+    SHADER_INPUT = 0x10
+    RENDER_TARGET_OUTPUT = 0x20
+    BACK_BUFFER = 0x40
+    SHARED = 0x80
+    READ_ONLY = 0x100
+    DISCARD_ON_PRESENT = 0x200
+    UNORDERED_ACCESS = 0x400
+
+
+class PresentFlag(IntFlag):
+    """DXGI_PRESENT_*."""
+
+    NONE = 0
+    TEST = 0x1
+    DO_NOT_SEQUENCE = 0x2
+    RESTART = 0x4
+    DO_NOT_WAIT = 0x8
+    STEREO_PREFER_RIGHT = 0x10
+    STEREO_TEMPORARY_MONO = 0x20
+    RESTRICT_TO_OUTPUT = 0x40
+    USE_DURATION = 0x100
+    ALLOW_TEARING = 0x200
