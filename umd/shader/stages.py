@@ -6,6 +6,7 @@ id a literal. Whatever a phase declares for itself (registers, arrays, constants
 
 from __future__ import annotations
 
+from umd.shader.errors import ShaderError
 from umd.shader.flow import inline_body, translate_code
 from umd.shader.ir import NONE
 from umd.shader.translator import Body, Translator, handles
@@ -13,6 +14,8 @@ from wddm.dxbc.opcodes import Opcode
 from wddm.dxbc.program import Instruction, Phase
 from wddm.hw.isa import Op
 
+#: Fork or join phases run at most this often (one output register each).
+MAX_PHASE_INSTANCES = 32
 _EMITS = {
     Opcode.EMIT: (Op.EMIT,),
     Opcode.CUT: (Op.CUT,),
@@ -44,6 +47,8 @@ def hull(t: Translator, bodies: list[tuple[Phase, Body]]) -> int:
         if phase.kind is Opcode.HS_CONTROL_POINT_PHASE:
             continue
         t.body = body
+        if not 0 <= phase.instance_count <= MAX_PHASE_INSTANCES:
+            raise ShaderError(f"a phase with {phase.instance_count} instances; {MAX_PHASE_INSTANCES} are the most", phase.offset)
         for instance in range(phase.instance_count):
             body.fork_instance = instance
             inline_body(t, phase.instructions)

@@ -44,6 +44,8 @@ STAGES = {
 #: ``register`` of a stream-output element that leaves a gap.
 GAP = 0xFFFFFFFF
 NO_STREAM = 0xFFFFFFFF
+#: Token instructions that calls may inline to.
+MAX_INLINED = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,29 @@ def _split(t: Translator, code: list[Instruction]) -> list[Instruction]:
             table[number] = current
         elif current is not None:
             current.append(i)
+    _check_expansion(t, main)
     return main
+
+
+def _check_expansion(t: Translator, main: list[Instruction]) -> None:
+    """Refuse a program whose calls would inline to more instructions than MAX_INLINED, before a single one is emitted."""
+    sizes: dict[int, int] = {}
+
+    def size(code: list[Instruction], depth: int) -> int:
+        total = len(code)
+        for i in code:
+            if i.opcode in (Opcode.CALL, Opcode.CALLC):
+                number = i.operands[-1].index
+                if number not in sizes:
+                    if depth >= flow.MAX_CALL_DEPTH:
+                        return MAX_INLINED + 1
+                    sizes[number] = 0  # recursion is refused where it is met
+                    sizes[number] = size(t.subroutines.get(number, []), depth + 1)
+                total += sizes[number]
+        return total
+
+    if size(main, 0) > MAX_INLINED:
+        raise ShaderError(f"calls inline to more than {MAX_INLINED} instructions, or nest deeper than {flow.MAX_CALL_DEPTH}")
 
 
 def _hull(t: Translator, phases: list[tuple[Phase, Body]]) -> tuple[list[Ins], int]:
