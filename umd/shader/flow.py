@@ -16,11 +16,13 @@ from wddm.hw.isa import MAX_NESTING, Mod, Op
 #: Calls may nest this deep (Direct3D's limit).
 MAX_CALL_DEPTH = 32
 _OPENERS = {Opcode.IF: Opcode.ENDIF, Opcode.LOOP: Opcode.ENDLOOP, Opcode.SWITCH: Opcode.ENDSWITCH}
+_OPENED_BY = {Op.ENDIF: (Op.IF, Op.ELSE), Op.ENDLOOP: (Op.LOOP,), Op.ENDBLOCK: (Op.BLOCK,)}
 _JUMPS = (Opcode.BREAK, Opcode.CONTINUE, Opcode.RET)
 
 
 def translate_code(t: Translator, code: list[Instruction]) -> None:
     """Emit a stretch of code whose regions are all closed in it."""
+    floor, t.region_floor = t.region_floor, len(t.regions)
     at = 0
     builder = t.builder
     while at < len(code):
@@ -41,6 +43,9 @@ def translate_code(t: Translator, code: list[Instruction]) -> None:
             raise
         builder.end_instruction()
         at += 1
+    if len(t.regions) != t.region_floor:
+        raise ShaderError(f"{t.regions[-1].name.lower()} is never closed")
+    t.region_floor = floor
 
 
 def _matching(code: list[Instruction], at: int) -> int:
@@ -60,8 +65,8 @@ def _matching(code: list[Instruction], at: int) -> int:
 
 
 def _open(t: Translator, op: Op, kind: str | None, *src: int, mods: int = 0) -> None:
-    t.nesting += 1
-    if t.nesting > MAX_NESTING:
+    t.regions.append(op)
+    if len(t.regions) > MAX_NESTING:
         raise ShaderError(f"more than {MAX_NESTING} regions within each other")
     t.builder.emit(op, NONE, *src, mods=mods)
     if kind is not None:
@@ -69,7 +74,9 @@ def _open(t: Translator, op: Op, kind: str | None, *src: int, mods: int = 0) -> 
 
 
 def _close(t: Translator, op: Op, *, scope: bool) -> None:
-    t.nesting -= 1
+    if not t.regions or t.regions[-1] not in _OPENED_BY[op] or len(t.regions) <= t.region_floor:
+        raise ShaderError(f"{op.name.lower()} closes nothing")
+    t.regions.pop()
     t.builder.emit(op)
     if scope:
         t.scopes.pop()
@@ -99,6 +106,9 @@ def if_(t: Translator, i: Instruction) -> None:
 
 @handles(Opcode.ELSE)
 def else_(t: Translator, i: Instruction) -> None:
+    if not t.regions or t.regions[-1] is not Op.IF or len(t.regions) <= t.region_floor:
+        raise ShaderError("else without an if")
+    t.regions[-1] = Op.ELSE
     t.builder.emit(Op.ELSE)
 
 
@@ -114,8 +124,6 @@ def loop(t: Translator, i: Instruction) -> None:
 
 @handles(Opcode.ENDLOOP)
 def endloop(t: Translator, i: Instruction) -> None:
-    if not t.scopes or t.scopes[-1].kind != "loop":
-        raise ShaderError("endloop closes nothing")
     _close(t, Op.ENDLOOP, scope=True)
 
 

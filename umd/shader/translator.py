@@ -136,7 +136,8 @@ class Translator:
         self.functions: dict[int, list[Instruction]] = {}
         self.call_stack: list[tuple[str, int]] = []
         self.scopes: list[Scope] = []
-        self.nesting = 0
+        self.regions: list[Op] = []  #: what is open, innermost last
+        self.region_floor = 0  #: regions below this belong to callers
         self.patch_constant_phase = False
         self.uses_discard = False
         self.uses_uav = False
