@@ -92,7 +92,7 @@ class Bindings:
             layout = None
             self._buffer(record, view, base, address, extent)
         else:
-            layout = self._texture(record, view, base, address, extent)
+            layout = self._texture(record, view, base, address, extent, write)
         key = ViewKey(
             int(view.dimension),
             view.format if view.dimension not in BUFFERS[1:] else 0,
@@ -100,6 +100,7 @@ class Bindings:
             view.samples > 1,
             view.stride if view.dimension == ViewDimension.STRUCTURED_BUFFER else 0,
             counter,
+            view.mip_count == 1,
         )
         return ResolvedView(key, view, int(record.ctypes.data), record, base, address, extent, layout)
 
@@ -127,7 +128,9 @@ class Bindings:
         record["height"] = record["depth"] = record["slices"] = record["mips"] = record["samples"] = 1
 
     @staticmethod
-    def _texture(record: npt.NDArray[np.void], view: View, base: int, address: int, extent: int) -> SurfaceLayout:
+    def _texture(
+        record: npt.NDArray[np.void], view: View, base: int, address: int, extent: int, write: bool
+    ) -> SurfaceLayout:
         if view.dimension == ViewDimension.NONE or view.format not in FORMATS:
             raise FaultError(Fault.BAD_DESCRIPTOR, f"dimension {view.dimension.name} format {view.format}", address=address)
         try:
@@ -136,19 +139,32 @@ class Bindings:
             )
         except ValueError as error:
             raise FaultError(Fault.BAD_DESCRIPTOR, str(error), address=address) from error
-        volume = view.dimension == ViewDimension.TEXTURE3D
-        last = view.first_slice + view.slice_count
-        if layout.size > extent:
-            raise FaultError(Fault.BAD_DESCRIPTOR, f"layout of {layout.size} bytes in {extent}", address=address)
-        if not 1 <= view.mip_count <= view.mips - view.first_mip or (not volume and not 1 <= view.slice_count <= last <= view.slices):
-            why = f"mips {view.first_mip}+{view.mip_count} of {view.mips}, slices {view.first_slice}+{view.slice_count} of {view.slices}"
-            raise FaultError(Fault.BAD_DESCRIPTOR, why, address=address)
-        if view.dimension == ViewDimension.TEXTURECUBE and view.slice_count % 6:
-            raise FaultError(Fault.BAD_DESCRIPTOR, f"a cube of {view.slice_count} slices", address=address)
+        d = view.dimension
+        volume, cube = d == ViewDimension.TEXTURE3D, d == ViewDimension.TEXTURECUBE
+        slices = max(1, view.depth >> view.first_mip) if volume else view.slices
+        for bad, why in (
+            (layout.size > extent, f"layout of {layout.size} bytes in {extent}"),
+            (
+                (d == ViewDimension.TEXTURE1D and view.height != 1) or (not volume and view.depth != 1) or (volume and view.slices != 1),
+                f"{d.name} of {view.width}x{view.height}x{view.depth}, {view.slices} slices",
+            ),
+            (view.samples > 1 and d != ViewDimension.TEXTURE2D, f"multisampled {d.name}"),
+            (not 1 <= view.mip_count <= view.mips - view.first_mip, f"mips {view.first_mip}+{view.mip_count} of {view.mips}"),
+            (not 1 <= view.slice_count <= slices - view.first_slice, f"slices {view.first_slice}+{view.slice_count} of {slices}"),
+            (
+                cube and (view.width != view.height or view.slice_count % 6 != 0),
+                f"cube of {view.width}x{view.height}, {view.slice_count} slices",
+            ),
+            (base % 4 != 0, "a texture that is not aligned to 4 bytes"),
+        ):
+            if bad:
+                raise FaultError(Fault.BAD_DESCRIPTOR, why, address=address)
         for name in ("width", "height", "depth", "samples", "first_mip", "min_lod"):
             record[name] = getattr(view, name)
         record["base"], record["mips"] = base, view.mip_count
-        record["slices"], record["first_slice"] = (1, 0) if volume else (view.slice_count, view.first_slice)
+        # A shader reads all of a volume; what it writes is a range of depth slices.
+        whole = volume and not write
+        record["slices"], record["first_slice"] = (view.depth, 0) if whole else (view.slice_count, view.first_slice)
         record["slice_pitch"] = layout.size // layout.slices
         for mip in range(view.mips):
             sub = layout[mip, 0]

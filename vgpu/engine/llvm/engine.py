@@ -31,7 +31,7 @@ from .compute import ARGUMENTS
 from .jit import DiskCache, Jit, default_cache_directory, lane_count
 from .pipeline import Bound, DrawPipeline, Pipelines, Program, cull_bits, packet
 from .records import CHUNK, DRAW, FRONT, PASS, TILE
-from .shader import UnsupportedError
+from .shader_errors import UnsupportedError
 from .vertex import FAR, NEAR, RANGE
 from .workers import Workers
 

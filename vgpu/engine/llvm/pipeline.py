@@ -25,7 +25,7 @@ from wddm.hw.descriptors import (
 )
 from wddm.hw.formats import FORMATS, Format
 from wddm.hw.interrupts import Fault
-from wddm.hw.isa import IsaError, ShaderProgram
+from wddm.hw.isa import DeclarationKind, IsaError, ShaderProgram
 from wddm.hw.isa import Op as Isa
 from wddm.hw.isa_check import check
 from wddm.hw.packets import Op, Stage
@@ -34,7 +34,8 @@ from . import compute, formats, front, merger, pixel, raster, vertex
 from .analysis import instructions
 from .bindings import Bindings, ResolvedView
 from .jit import Code, Jit
-from .shader import SamplerKey, ShaderKey, Slots, UnsupportedError, ViewKey
+from .shader import SamplerKey, ShaderKey, Slots, ViewKey
+from .shader_errors import UnsupportedError
 
 
 
@@ -48,6 +49,7 @@ class Program:
     layout: vertex.VertexLayout | None
     ordered: bool  #: results depend on the order in which groups or pixels run: one thread
     has_effects: bool
+    dimensions: dict[tuple[int, int], int]  #: (declaration kind, slot) of resources and UAVs: declared dimension
 
 
 @dataclass(slots=True)
@@ -98,7 +100,12 @@ class Programs:
             if program.stage in (Stage.VERTEX, Stage.DOMAIN, Stage.GEOMETRY):
                 layout = vertex.VertexLayout.of(program)
             effects = any(Isa.UAV_LOAD <= op <= Isa.UAV_BUFINFO for op in ops)
-            found = Program(program, Slots.of(program, code), layout, ordered, effects)
+            dimensions = {
+                (kind, index): value
+                for kind, index, _, value, _ in program.declarations.tolist()
+                if kind in (DeclarationKind.RESOURCE, DeclarationKind.UAV)
+            }
+            found = Program(program, Slots.of(program, code), layout, ordered, effects, dimensions)
             if len(self._programs) >= 4096:
                 self._programs.pop(next(iter(self._programs)))
             self._programs[data] = found
@@ -153,7 +160,8 @@ class Pipelines:
                 resources.append(0)
                 continue
             v = self.bindings.view(p)
-            view_keys.append((slot, v.key))
+            if v.key.dimension == program.dimensions[DeclarationKind.RESOURCE, slot]:
+                view_keys.append((slot, v.key))
             resources.append(v.pointer)
             views.append(v)
         bound = state.bindings.get(Op.SET_SAMPLER, {})
@@ -172,7 +180,8 @@ class Pipelines:
                 resources.append(0)
                 continue
             v = self.bindings.view(p, write=True)
-            uav_keys.append((slot, v.key))
+            if v.key.dimension == program.dimensions[DeclarationKind.UAV, slot]:
+                uav_keys.append((slot, v.key))
             resources.append(v.pointer)
             views.append(v)
         return Bound(ShaderKey(tuple(view_keys), tuple(sampler_keys), tuple(uav_keys)), resources, views)

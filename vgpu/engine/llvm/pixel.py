@@ -30,7 +30,8 @@ from . import formats, front, records
 from .analysis import Instruction, instructions
 from .builder import F32, F64, I1, I8, I16, I32, I64, PTR, VOID, Function, Module, Type, Value, Variable
 from .records import TILE, TRIANGLE, TRIANGLE_PLANES
-from .shader import Declared, ShaderKey, Slots, Stage, Translator, UnsupportedError
+from .shader import Declared, ShaderKey, Slots, Stage, Translator
+from .shader_errors import UnsupportedError
 from .vertex import SCREEN_Z, VertexLayout
 
 #: Sample positions, 1/16 pixel from the centre.
@@ -464,7 +465,7 @@ class _Pixel:
         f, key, program = self.f, self.key, self.program
         coverage = self.union()
         stage = PixelStage()
-        stage.coverage = coverage
+        stage.coverage, stage.samples = coverage, key.samples
         if program is not None:
             self.invocations.set(self.invocations.get() + f.call("llvm.ctpop.i32", I32, [f.mask_bits(coverage).zext(I32)]).zext(I64))
             self.interpolate(stage)

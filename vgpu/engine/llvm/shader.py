@@ -21,6 +21,7 @@ from wddm.hw.isa import ABSOLUTE, INDEX_MASK, NEGATE, DeclarationKind, Kind, Mod
 from . import access, alu, maths, texture
 from .analysis import SIGNATURES, Analysis, Instruction, analyse, instructions, match_blocks
 from .builder import F32, I1, I32, I64, PTR, Function, Type, Value, Variable
+from .shader_errors import UnsupportedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class ViewKey:
     multisampled: bool = False
     stride: int = 0
     counter: bool = False
+    single_mip: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +56,6 @@ class ShaderKey:
     views: tuple[tuple[int, ViewKey], ...] = ()
     samplers: tuple[tuple[int, SamplerKey], ...] = ()
     uavs: tuple[tuple[int, ViewKey], ...] = ()
-
-
-class UnsupportedError(Exception):
-    """What the compiled path does not do yet; the argument is the reason that is counted."""
 
 
 @dataclass(slots=True)
@@ -106,6 +104,8 @@ class Stage:
 
     #: Whether lanes come as (W/2)x2 pixels, so that derivatives exist.
     quads = False
+    #: Samples of the targets, for programs that ask.
+    samples = 1
 
     def operand_shape(self, word: int) -> int | None:
         """Shape of an INPUT or SYSTEM operand."""
@@ -187,12 +187,15 @@ class Translator:
         self._scalar: dict[int, Variable] = {}
         self._constants: dict[int, Value] = {}
         self._pointers: dict[tuple[str, int], Value] = {}
-        self._fields: dict[tuple[str, int, int], Value] = {}
+        self.fields: dict[tuple[str, int, int], Value] = {}  #: of records, loaded once
         self.literals = program.literals.tolist()
         self.arrays: dict[int, tuple[Value, int]] = {}
+        self._array_views: set[tuple[str, int]] = set()
         for d in program.declarations.tolist():
             if d[0] == DeclarationKind.ARRAY:
                 self.arrays[d[1]] = (f.array(self.ivec, max(1, d[3])), d[3])
+            elif d[0] in (DeclarationKind.RESOURCE, DeclarationKind.UAV) and d[2] & 1:
+                self._array_views.add(("t" if d[0] == DeclarationKind.RESOURCE else "u", d[1]))
         self.regions: list[_Region] = []
         self._initial: list[Variable] = []  # start as 0 where the program starts
         self.at = 0  # index of the instruction being written
@@ -221,6 +224,15 @@ class Translator:
     def lane_index(self) -> Value:
         """0, 1, 2, …"""
         return self.f.vector(I32, range(self.lanes))
+
+    def is_array(self, kind: str, slot: int) -> bool:
+        """Whether the program addresses resource "t" or UAV "u" ``slot`` with an array slice."""
+        return (kind, slot) in self._array_views
+
+    def literal_is_zero(self, word: int) -> bool:
+        """Whether a LITERAL operand is 0."""
+        index = word & INDEX_MASK
+        return index >= len(self.literals) or self.literals[index] == 0
 
     def _operand_shape(self, word: int) -> int | None:
         if word >> 28 == Kind.CONSTANT:
@@ -260,11 +272,11 @@ class Translator:
     def field(self, kind: str, slot: int, offset: int, t: Type = I32) -> Value:
         """A field of such a record."""
         key = (kind, slot, offset)
-        if key not in self._fields:
+        if key not in self.fields:
             record = self.record(kind, slot)
             with self.f.prologue():
-                self._fields[key] = self.f.load(t, record, offset, constant=True)
-        return self._fields[key]
+                self.fields[key] = self.f.load(t, record, offset, constant=True)
+        return self.fields[key]
 
     def constant(self, index: int) -> Value:
         """CONSTANT slot << 14 | dword: read once, where the function starts; 0 beyond the end."""

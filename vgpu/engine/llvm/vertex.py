@@ -17,7 +17,8 @@ from wddm.hw.isa import INDEX_MASK, Kind, ShaderProgram, SystemRegister, SystemV
 from . import formats, maths, records
 from .builder import F32, F64, I1, I8, I16, I32, I64, PTR, VOID, Function, Module, Type, Value, Variable
 from .compute import restore_float_mode, set_float_mode
-from .shader import Declared, ShaderKey, Stage, Translator, UnsupportedError
+from .shader import Declared, ShaderKey, Stage, Translator
+from .shader_errors import UnsupportedError
 
 #: Components every vertex has in the store.
 CLIP_X, CLIP_Y, CLIP_Z, CLIP_W, SCREEN_X, SCREEN_Y, SCREEN_Z, SCREEN_Z_HIGH, RECIPROCAL_W, CODE, VIEWPORT, SLICE = range(12)
