@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from vgpu.engine import DrawCall, Engine, FaultError, Packet, PipelineState
+from vgpu.engine import DrawCall, Engine, FaultError, Packet, PipelineState, Step
 from vgpu.memory import Memory
 from wddm.hw.interrupts import Fault
 from wddm.hw.memory import BUS_BASE
@@ -137,8 +137,8 @@ class Execution:
         self.packet = 0
         self._packets = data.copy().view(PACKET)
 
-    def run(self) -> Iterator[None]:
-        """Execute; each ``yield`` is a place for preemption. Raises FaultError."""
+    def run(self) -> Iterator[Step]:
+        """Execute; each ``yield`` is a place for preemption (True: what comes next may not end). Raises FaultError."""
         packets = self._packets
         bad = first_bad_packet(packets, self._node, self._privileged)
         end = len(packets) if bad is None else bad[0]
@@ -146,6 +146,7 @@ class Execution:
         slots: list[int] = packets["slot"].tolist()
         addresses: list[int] = packets["address"].tolist()
         bindings, version = self.state.bindings, self.state.version
+        unknown_length = not self._engine.marks_loops
         since = 0
         for i in range(end):
             op = ops[i]
@@ -174,6 +175,8 @@ class Execution:
                 continue
             work = _HANDLERS[op](self, packets[i])
             if work is not None:
+                if unknown_length and op < 0x60:
+                    yield True
                 yield from work
             since = 0
             yield
@@ -204,23 +207,23 @@ class Execution:
 
     # --- draws and dispatches ----------------------------------------------------------------------------------------
 
-    def _draw(self, packet: Packet) -> Iterator[None] | None:
+    def _draw(self, packet: Packet) -> Iterator[Step] | None:
         count, instances, start, start_instance, *_ = packet["data"].tolist()
         return self._start_draw(DrawCall(False, count, instances, start, 0, start_instance))
 
-    def _draw_indexed(self, packet: Packet) -> Iterator[None] | None:
+    def _draw_indexed(self, packet: Packet) -> Iterator[Step] | None:
         count, instances, start, base, start_instance, *_ = packet["data"].tolist()
         return self._start_draw(DrawCall(True, count, instances, start, _signed(base), start_instance))
 
-    def _draw_indirect(self, packet: Packet) -> Iterator[None] | None:
+    def _draw_indirect(self, packet: Packet) -> Iterator[Step] | None:
         count, instances, start, start_instance = self._arguments(packet, 4)
         return self._start_draw(DrawCall(False, count, instances, start, 0, start_instance))
 
-    def _draw_indexed_indirect(self, packet: Packet) -> Iterator[None] | None:
+    def _draw_indexed_indirect(self, packet: Packet) -> Iterator[Step] | None:
         count, instances, start, base, start_instance = self._arguments(packet, 5)
         return self._start_draw(DrawCall(True, count, instances, start, _signed(base), start_instance))
 
-    def _draw_auto(self, packet: Packet) -> Iterator[None] | None:
+    def _draw_auto(self, packet: Packet) -> Iterator[Step] | None:
         (filled,) = self._arguments(packet, 1)
         buffer = self.state.bindings.get(Op.SET_VERTEX_BUFFER, {}).get(0)
         stride = int(buffer["data"][0]) if buffer is not None else 0
@@ -228,22 +231,22 @@ class Execution:
             raise FaultError(Fault.PIPELINE, "DRAW_AUTO without a vertex buffer 0 that has a stride")
         return self._start_draw(DrawCall(False, max(filled - int(packet["arg"]), 0) // stride))
 
-    def _start_draw(self, call: DrawCall) -> Iterator[None] | None:
+    def _start_draw(self, call: DrawCall) -> Iterator[Step] | None:
         if call.count > MAX_DRAW_VERTICES:
             raise FaultError(Fault.BAD_PACKET, f"draw of {call.count} vertices")
         if not call.count or not call.instances:
             return None
         return self._engine.draw(self.state, call)
 
-    def _dispatch(self, packet: Packet) -> Iterator[None] | None:
+    def _dispatch(self, packet: Packet) -> Iterator[Step] | None:
         x, y, z, *_ = packet["data"].tolist()
         return self._start_dispatch(x, y, z)
 
-    def _dispatch_indirect(self, packet: Packet) -> Iterator[None] | None:
+    def _dispatch_indirect(self, packet: Packet) -> Iterator[Step] | None:
         x, y, z = self._arguments(packet, 3)
         return self._start_dispatch(x, y, z)
 
-    def _start_dispatch(self, x: int, y: int, z: int) -> Iterator[None] | None:
+    def _start_dispatch(self, x: int, y: int, z: int) -> Iterator[Step] | None:
         if max(x, y, z) > MAX_DISPATCH_GROUPS:
             raise FaultError(Fault.BAD_PACKET, f"dispatch of {x}x{y}x{z} groups")
         return self._engine.dispatch(self.state, (x, y, z)) if x and y and z else None
@@ -281,7 +284,7 @@ class Execution:
 
     # --- memory ------------------------------------------------------------------------------------------------------
 
-    def _copy_buffer(self, packet: Packet) -> Iterator[None]:
+    def _copy_buffer(self, packet: Packet) -> Iterator[Step]:
         extent, target, source = int(packet["extent"]), int(packet["address"]), int(packet["address2"])
         if int(packet["extent2"]) < extent or (target < source + extent and source < target + extent and extent):
             raise FaultError(Fault.BAD_PACKET, f"copy of {extent} bytes from {source:#x}+{int(packet['extent2'])} to {target:#x}")
@@ -294,7 +297,7 @@ class Execution:
             to[:] = self._memory.view(source + at, size, privileged=privileged)
             yield
 
-    def _fill(self, packet: Packet) -> Iterator[None]:
+    def _fill(self, packet: Packet) -> Iterator[Step]:
         extent, target = int(packet["extent"]), int(packet["address"])
         if extent % 4:
             raise FaultError(Fault.BAD_PACKET, f"fill of {extent} bytes; a multiple of 4")
@@ -349,7 +352,7 @@ def _nothing(execution: Execution, packet: Packet) -> None:
     return None
 
 
-_HANDLERS: Final[dict[int, Callable[[Execution, Packet], Iterator[None] | None]]] = {
+_HANDLERS: Final[dict[int, Callable[[Execution, Packet], Iterator[Step] | None]]] = {
     Op.NOP: _nothing,
     Op.DRAW: Execution._draw,
     Op.DRAW_INDEXED: Execution._draw_indexed,

@@ -20,10 +20,12 @@ from vgpu.memory import Memory
 from wddm.hw.packets import PACKET
 from wddm.hw.registers import EngineKind
 
-__all__ = ["DrawCall", "Engine", "FaultError", "Packet", "PipelineState", "StopWord"]
+__all__ = ["DrawCall", "Engine", "FaultError", "Packet", "PipelineState", "Step", "StopWord"]
 
 #: A packet as it stands in the buffer: a numpy void scalar of dtype PACKET.
 Packet = Any
+#: What work yields at a place of preemption: True when what comes next may take for ever (a shader with a loop), else None.
+Step = bool | None
 
 
 @dataclass(slots=True)
@@ -84,6 +86,9 @@ class Engine(ABC):
     """
 
     kind: EngineKind
+    #: Whether draws and dispatches yield True before they run (or defer) a shader that has a loop. Work of an engine that does not
+    #: is never started on the shell's own thread.
+    marks_loops: bool = False
 
     def __init__(self, memory: Memory, stop: StopWord, threads: int = 1) -> None:
         self.memory = memory
@@ -91,11 +96,11 @@ class Engine(ABC):
         self.threads = threads
 
     @abstractmethod
-    def draw(self, state: PipelineState, call: DrawCall) -> Iterator[None]:
+    def draw(self, state: PipelineState, call: DrawCall) -> Iterator[Step]:
         """Draw."""
 
     @abstractmethod
-    def dispatch(self, state: PipelineState, groups: tuple[int, int, int]) -> Iterator[None]:
+    def dispatch(self, state: PipelineState, groups: tuple[int, int, int]) -> Iterator[Step]:
         """Run the compute shader over ``groups`` thread groups."""
 
     @abstractmethod

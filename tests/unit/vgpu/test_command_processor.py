@@ -24,6 +24,7 @@ class Notes(Engine):
     """Remembers what it was asked to do."""
 
     kind = EngineKind.REFERENCE
+    marks_loops = True
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory, StopWord())
@@ -245,3 +246,10 @@ def test_garbage_never_does_more_than_fault(data: st.DataObject) -> None:
         for _ in execution.run():
             pass
     rig.memory.close()
+
+
+def test_engines_that_do_not_tell_of_loops_are_never_run_impatiently(rig: Rig) -> None:
+    rig.engine.marks_loops = False
+    execution = Execution(rig.memory, rig.engine, Node.GRAPHICS, rig.state, build({"op": Op.DRAW, "data": [3, 1]}), False)
+    assert next(execution.run()) is True
+    assert rig.engine.calls == []

@@ -6,11 +6,11 @@ is cached but decoded programs and surface layouts. :mod:`.shader` interprets pr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from vgpu.engine import DrawCall, Engine, Packet, PipelineState
+from vgpu.engine import DrawCall, Engine, Packet, PipelineState, Step
 from wddm.hw.registers import EngineKind
 
 from . import compute, copy, queries
@@ -23,27 +23,28 @@ class ReferenceEngine(Engine):
     """Executes work packets with numpy."""
 
     kind = EngineKind.REFERENCE
+    marks_loops = True
 
-    def draw(self, state: PipelineState, call: DrawCall) -> Iterator[None]:
+    def draw(self, state: PipelineState, call: DrawCall) -> Iterator[Step]:
         """Draw, batch by batch."""
         yield from self._quiet(lambda: Draw(self.memory, state, call, self._counters(state), self.stop).run())
 
-    def dispatch(self, state: PipelineState, groups: tuple[int, int, int]) -> Iterator[None]:
+    def dispatch(self, state: PipelineState, groups: tuple[int, int, int]) -> Iterator[Step]:
         """Run thread groups, batch by batch."""
         yield from self._quiet(lambda: compute.dispatch(self.memory, state, groups, self._counters(state), self.stop))
 
     @staticmethod
-    def _quiet(start: object) -> Iterator[None]:
+    def _quiet(start: Callable[[], Iterator[Step]]) -> Iterator[Step]:
         """Run a generator without numpy's warnings; the setting is not left on across a yield."""
         with np.errstate(all="ignore"):
-            work = start()  # type: ignore[operator]
+            work = start()
         while True:
             with np.errstate(all="ignore"):
                 try:
-                    next(work)
+                    step = next(work)
                 except StopIteration:
                     return
-            yield
+            yield step
 
     @staticmethod
     def _counters(state: PipelineState) -> queries.Counters:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from vgpu.engine import FaultError, PipelineState, StopWord
+from vgpu.engine import FaultError, PipelineState, Step, StopWord
 from vgpu.memory import Memory
 from wddm.hw.interrupts import Fault
 from wddm.hw.isa import SystemRegister
@@ -23,13 +23,15 @@ _SHARED = 1 << 22  #: dwords of shared memory in flight
 
 def dispatch(
     memory: Memory, state: PipelineState, groups: tuple[int, int, int], counters: Counters, stop: StopWord
-) -> Iterator[None]:
-    """Run the compute program over ``groups``; yields between batches of groups."""
+) -> Iterator[Step]:
+    """Run the compute program over ``groups``; yields between batches of groups, and True first if it has a loop."""
     from .draw import lanes_at_once
 
     p = bindings.program(memory, state, Stage.COMPUTE)
     if p is None:
         raise FaultError(Fault.PIPELINE, "dispatch without a compute program")
+    if p.has_loop:
+        yield True
     bound = bindings.bind(memory, state, p, uav_stage=Stage.COMPUTE)
     gx, gy, gz = p.binary.group
     size = gx * gy * gz

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from vgpu.engine import DrawCall, FaultError, PipelineState, StopWord
+from vgpu.engine import DrawCall, FaultError, PipelineState, Step, StopWord
 from vgpu.memory import Memory
 from wddm.hw.descriptors import CullMode, FillMode, Rasterizer, bits_float
 from wddm.hw.formats import NumberType
@@ -77,8 +77,10 @@ class Draw:
             self.pixels = PixelStage(self.ps, pixel_bindings, self.merger, counters, stop)
             self.fixed = _Fixed(state, self.merger)
 
-    def run(self) -> Iterator[None]:
-        """Draw; yields between batches."""
+    def run(self) -> Iterator[Step]:
+        """Draw; yields between batches, and True first if a program has a loop."""
+        if any(p.has_loop for p in (self.vs, self.hs, self.ds, self.gs, self.ps) if p is not None):
+            yield True
         for batch in vertex.assemble(self.memory, self.state, self.call):
             self.counters.add("ia_vertices", batch.primitives.size)
             self.counters.add("ia_primitives", len(batch.primitives))
@@ -133,7 +135,7 @@ class Draw:
 
     # --- setup and rasterisation -------------------------------------------------------------------------------------
 
-    def _rasterize(self, stream: Assembled) -> Iterator[None]:
+    def _rasterize(self, stream: Assembled) -> Iterator[Step]:
         count = len(stream.primitives)
         if not count:
             return

@@ -68,6 +68,7 @@ class Program:
         self.resources = {d[1]: d for d in declared(program, DeclarationKind.RESOURCE).tolist()}
         self.uavs = {d[1]: d for d in declared(program, DeclarationKind.UAV).tolist()}
         self.jumps = self._jumps()
+        self.has_loop = any(row[0] == Op.LOOP for row in self.code)
         systems = {s & INDEX_MASK for row in self.code for s in row[3] if s >> 28 == Kind.SYSTEM}
         self.systems = frozenset(SystemRegister(s) for s in systems)
         self.samples = bool(program.flags & ProgramFlag.SAMPLE_FREQUENCY) or SystemRegister.SAMPLE_INDEX in self.systems
