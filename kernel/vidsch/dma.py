@@ -1,0 +1,69 @@
+"""DMA buffers: blocks of system memory that the miniport fills and the hardware reads, kept and used again.
+
+A buffer has its bytes, its private data and its patch list, of the sizes that the miniport asked for. Private data is zeroed
+before each use, so that nothing of one context reaches another. Models "Introduction to Command and DMA Buffers";
+DmaBufferSegmentId is always 0 (contiguous system memory).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from kernel.bus_link import BusLink, MemoryBlock
+from wddm.ddi.d3dukmdt import D3DDDI_PATCHLOCATIONLIST_DTYPE, StructArray
+
+
+@dataclass(slots=True, eq=False)
+class DmaBuffer:
+    """``array``: the bytes; ``private``: the miniport's; ``patches``: room for the patch list."""
+
+    block: MemoryBlock
+    size: int
+    array: npt.NDArray[np.uint8]
+    private: npt.NDArray[np.uint8]
+    patches: StructArray
+    key: tuple[int, int, int]
+
+    @property
+    def address(self) -> int:
+        """Bus address of the first byte."""
+        return self.block.address
+
+
+class DmaPool:
+    """DMA buffers of all sizes. At most ``keep`` idle ones of a size stay."""
+
+    def __init__(self, link: BusLink, *, keep: int = 32) -> None:
+        self._link = link
+        self._keep = keep
+        self._idle: dict[tuple[int, int, int], list[DmaBuffer]] = defaultdict(list)
+
+    def acquire(self, size: int, private_size: int, patch_count: int, *, reserve: bool = False) -> DmaBuffer:
+        """A buffer of these sizes (bytes, bytes, elements). Raises CallError (STATUS_NO_MEMORY); see ``BusLink.create``."""
+        key = (size, private_size, patch_count)
+        idle = self._idle[key]
+        if idle:
+            buffer = idle.pop()
+            buffer.private[:] = 0
+            return buffer
+        block = self._link.create(size, "DMA buffer", reserve=reserve)
+        return DmaBuffer(
+            block,
+            size,
+            block.array[:size],
+            np.zeros(private_size, np.uint8),
+            np.zeros(patch_count, D3DDDI_PATCHLOCATIONLIST_DTYPE),
+            key,
+        )
+
+    def release(self, buffer: DmaBuffer) -> None:
+        """The hardware is done with it."""
+        idle = self._idle[buffer.key]
+        if len(idle) < self._keep:
+            idle.append(buffer)
+        else:
+            self._link.remove(buffer.block)
