@@ -74,6 +74,12 @@ def parser(name: str, description: str, *, connects_to: str | None) -> argparse.
     return p
 
 
+def first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first error inside groups of groups."""
+    error = group.exceptions[0]
+    return first(error) if isinstance(error, BaseExceptionGroup) else error
+
+
 def open_listeners(addresses: Sequence[Address]) -> list[Listener]:
     """Listen on all, or raise ProcessError."""
     opened: list[Listener] = []
