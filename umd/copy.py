@@ -194,7 +194,7 @@ class CopyFunctions:
         if size > CHUNK_SIZE:
             return self._update_texture_in_pieces(r, subresource, box, data, row_pitch, depth_pitch)
         core = self.core
-        surface = pack(Descriptor(whole(r).dimension, r.format, width, height, depth))
+        surface = pack(Descriptor(whole(r).dimension, r.format, width, height, depth, slice_count=depth))
         copy = packet(
             Op.COPY_REGION,
             data=(mip | array_slice << 16, box.left | box.top << 16, box.front, 0, 0, depth << 16, width | height << 16, 1),

@@ -543,3 +543,79 @@ async def test_compressed_and_depth_and_mips(gpu: FakeGpu) -> None:
     await gpu.call("pfnResourceCopyRegion", small, 0, 0, 0, 0, mipped, 4, None)
     assert (await gpu.read_texture(small, 1, 1)).reshape(-1).tolist() == [255, 0, 0, 255]
     assert gpu.errors == []
+
+
+async def test_volume_update_copy_and_map(gpu: FakeGpu) -> None:
+    T = d3d.D3D10DDIRESOURCE_TYPE
+    infos = [d3d.D3D10DDI_MIPINFO(8, 4, 4, 8, 4, 4), d3d.D3D10DDI_MIPINFO(4, 2, 2, 4, 2, 2)]
+    volume = d3d.D3D11DDIARG_CREATERESOURCE(infos, T.TEXTURE3D, DXGI_FORMAT.R8_UINT, B.SHADER_RESOURCE, MipLevels=2)
+    h = await gpu.create("pfnCreateResource", volume)
+    box = d3d.D3D10_DDI_BOX(1, 1, 1, 4, 2, 3)
+    await gpu.call("pfnResourceUpdateSubresourceUP", h, 0, box, np.arange(64, dtype=np.uint8), 8, 32)
+    volume = d3d.D3D11DDIARG_CREATERESOURCE(
+        infos, T.TEXTURE3D, DXGI_FORMAT.R8_UINT, B.NONE, 3, d3d.D3D10_DDI_CPU_ACCESS.READ, MipLevels=2  # type: ignore[arg-type]
+    )
+    staging = await gpu.create("pfnCreateResource", volume)
+    await gpu.call("pfnResourceCopyRegion", staging, 0, 0, 0, 2, h, 0, d3d.D3D10_DDI_BOX(0, 0, 1, 8, 4, 3))
+    m = d3d.D3D10DDI_MAPPED_SUBRESOURCE()
+    await gpu.call("pfnStagingResourceMap", staging, 0, d3d.D3D10_DDI_MAP.READ, 0, m)
+    assert gpu.errors == [], gpu.error_text
+    assert m.pData is not None
+    cells = np.stack([m.pData[z * m.DepthPitch :][: 4 * m.RowPitch].reshape(4, m.RowPitch)[:, :8] for z in range(4)])
+    expected = np.zeros((4, 4, 8), np.uint8)
+    expected[2, 1, 1:4] = [0, 1, 2]
+    expected[3, 1, 1:4] = [32, 33, 34]
+    assert (cells == expected).all()
+
+
+async def test_array_slices_and_mips_are_addressed(gpu: FakeGpu) -> None:
+    h = await gpu.texture(8, 8, DXGI_FORMAT.R32_UINT, mips=2, slices=6, bind=B.SHADER_RESOURCE | B.RENDER_TARGET)
+    for index in range(12):
+        size = 8 >> (index % 2)
+        data = np.full((size, size), index + 1, np.uint32)
+        await gpu.call("pfnResourceUpdateSubresourceUP", h, index, None, data, size * 4, 0)
+    one = await gpu.texture(4, 4, DXGI_FORMAT.R32_UINT)
+    for array_slice in range(6):
+        await gpu.call("pfnResourceCopyRegion", one, 0, 0, 0, 0, h, 1 + array_slice * 2, None)
+        texels = await gpu.read_texture(one, 4, 4, format=DXGI_FORMAT.R32_UINT)
+        assert (texels.view(np.uint32) == 2 + array_slice * 2).all()
+    assert gpu.errors == []
+
+
+async def test_multisampled_clear_and_resolve(gpu: FakeGpu) -> None:
+    four = await gpu.texture(8, 8, bind=B.RENDER_TARGET, SampleDesc=d3d.DXGI_SAMPLE_DESC(4))
+    await gpu.call("pfnClearRenderTargetView", await gpu.target(four), (0.0, 1.0, 0.0, 1.0))
+    flat = await gpu.texture(8, 8, bind=B.RENDER_TARGET)
+    await gpu.call("pfnResourceResolveSubresource", flat, 0, four, 0, DXGI_FORMAT.R8G8B8A8_UNORM)
+    assert (await gpu.read_texture(flat, 8, 8)).reshape(-1, 4).tolist() == [[0, 255, 0, 255]] * 64
+    assert gpu.errors == []
+
+
+async def test_typed_buffers_and_structured_reads(gpu: FakeGpu) -> None:
+    T = d3d.D3D10DDIRESOURCE_TYPE
+    data = np.arange(16, dtype=np.uint32)
+    typed = await gpu.buffer(64, B.SHADER_RESOURCE, data=data)
+    structured = await gpu.buffer(64, B.SHADER_RESOURCE, data=data * 10, ByteStride=16, MiscFlags=0x40)
+    a = d3d.D3D11DDIARG_CREATESHADERRESOURCEVIEW(
+        typed, DXGI_FORMAT.R32G32_UINT, T.BUFFER, Buffer=d3d.D3D10DDIARG_BUFFER_VIEW(2, 4)
+    )
+    b = d3d.D3D11DDIARG_CREATESHADERRESOURCEVIEW(
+        structured, DXGI_FORMAT.UNKNOWN, T.BUFFER, Buffer=d3d.D3D10DDIARG_BUFFER_VIEW(1, 3)
+    )
+    views = [await gpu.create("pfnCreateShaderResourceView", v) for v in (a, b)]
+    await gpu.call("pfnCsSetShaderResources", 0, 2, views)
+    out = await gpu.compute(
+        f"""{GROUP}
+        dcl_temps 3
+        ld r0.xyzw, l(1, 0, 0, 0), t0.yxzw
+        ld r1.xyzw, l(4, 0, 0, 0), t0.xyzw
+        ld_structured r2.xyz, l(1), l(4), t1.zyxx
+        bufinfo r2.w, t1.x
+        store_raw u0.xyzw, l(0), r0.xyzw
+        store_raw u0.xyzw, l(16), r1.xyzw
+        store_raw u0.xyzw, l(32), r2.xyzw""",
+        declarations="dcl_resource_buffer (uint,uint,uint,uint) t0\ndcl_resource_structured t1, 16",
+    )
+    assert out[:4].tolist() == [7, 6, 0, 1]
+    assert out[4:7].tolist() == [0, 0, 0]
+    assert out[8:12].tolist() == [110, 100, 90, 3]
