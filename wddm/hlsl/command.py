@@ -88,7 +88,7 @@ def _parse(argv: list[str]) -> _Options:
     waiting = list(argv)
     while waiting:
         word = waiting.pop(0)
-        switch = word[1:] if word[:1] == "-" or (word[:1] == "/" and not Path(word).exists()) else ""
+        switch = word[1:] if word[:1] == "-" or _is_fxc_switch(word) else ""
         if word.startswith("--"):
             name = word[2:]
             if name not in ("asm", "reflect", "timings", "no-cache"):
@@ -105,6 +105,12 @@ def _parse(argv: list[str]) -> _Options:
     if not options.file:
         raise _Misuse("no source file")
     return options
+
+
+def _is_fxc_switch(word: str) -> bool:
+    """``/Tps_5_0`` against a path that begins at the root."""
+    names = (*_FLAGS, *_WITH_VALUE, "D", "I")
+    return word.startswith(tuple("/" + name for name in names if name != "o")) and not Path(word).exists()
 
 
 def _value_switch(options: _Options, word: str, switch: str, waiting: list[str]) -> None:

@@ -171,13 +171,13 @@ class _Compilation:
             analysis = Analysis(sink, Profile(self.profile, stage, model))
             analysis.evaluate = evaluator(sink, stage, model)
             unit = analysis.run(declarations)
-        if sink.errors:
+        if self.failed():
             return None
         entry = self.find_entry(unit)
         self.check_recursion(entry)
         with self.timed("lower"):
             shader, lowering = self.lower(unit, entry, stage, model)
-        if sink.errors:
+        if self.failed():
             return None
         optimise = not self.flags & Flags.SKIP_OPTIMIZATION
         with self.timed("optimise"):
@@ -187,7 +187,7 @@ class _Compilation:
                 check_uniformity(phase.region, sink, entry.position)
                 combine(phase.region)
                 remove_dead_code(phase.region)
-        if sink.errors:
+        if self.failed():
             return None
         with self.timed("generate"):
             blob = build(shader, lowering.module, unit, lowering.params, sink, model=model, optimise=optimise, creator=CREATOR,
@@ -195,6 +195,9 @@ class _Compilation:
         if cache is not None and key and not sink.diagnostics:
             cache.put(key, blob)
         return blob
+
+    def failed(self) -> bool:
+        return self.sink.errors > 0
 
     def find_entry(self, unit: tree.Unit) -> tree.Function:
         listed = [f for f in unit.functions.get(self.entry, []) if f.body is not None]

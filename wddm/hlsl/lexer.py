@@ -10,9 +10,9 @@ import re
 
 from .diagnostics import Position, Sink
 
-__all__ = ["EOF", "FLOAT", "ID", "INT", "NEWLINE", "OP", "STRING", "Token", "tokenize"]
+__all__ = ["BAD", "EOF", "FLOAT", "ID", "INT", "NEWLINE", "OP", "STRING", "Token", "report_bad", "tokenize"]
 
-ID, INT, FLOAT, STRING, OP, NEWLINE, EOF = "id", "int", "float", "string", "op", "newline", "eof"
+ID, INT, FLOAT, STRING, OP, NEWLINE, EOF, BAD = "id", "int", "float", "string", "op", "newline", "eof", "bad"
 
 _TOKEN = re.compile(
     r"""
@@ -23,7 +23,7 @@ _TOKEN = re.compile(
   | (?P<float>(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?[fFhHlL]? | \d+[eE][+-]?\d+[fFhHlL]? | \d+[fFhH](?!\w))
   | (?P<int>0[xX][0-9a-fA-F]+[uUlL]* | \d+[uUlL]*)
   | (?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
-  | (?P<op><<=|>>=|\.\.\.|\+\+|--|->|&&|\|\||[<>=!+\-*/%&|^]=|<<|>>|::|\#\#|[-+*/%&|^~!<>=?:;,.(){}\[\]\#])
+  | (?P<op><<=|>>=|\.\.\.|\+\+|--|->|&&|\|\||[<>=!+\-*/%&|^]=|<<|>>|::|\#\#|/(?!\*)|[-+*%&|^~!<>=?:;,.(){}\[\]\#])
     """,
     re.VERBOSE | re.ASCII | re.DOTALL,
 )
@@ -54,8 +54,11 @@ class Token:
         return f"Token({self.kind} {self.text!r} {self.line}:{self.column})"
 
 
-def tokenize(text: str, file: str, sink: Sink) -> list[Token]:
-    """All tokens of ``text``, NEWLINE tokens included, an EOF at the end.  Unknown characters: error X1500."""
+def tokenize(text: str, file: str) -> list[Token]:
+    """All tokens of ``text``, NEWLINE tokens included, an EOF at the end.
+
+    What can start no token becomes a BAD one: an error only if it is not skipped by a directive.
+    """
     tokens: list[Token] = []
     append = tokens.append
     match = _TOKEN.match
@@ -63,14 +66,10 @@ def tokenize(text: str, file: str, sink: Sink) -> list[Token]:
     while position < end:
         found = match(text, position)
         if found is None:
-            at = Position(file, line, position - line_start + 1)
-            if text.startswith("/*", position):
-                sink.error(1501, "end of file found in comment", at)
+            comment = text.startswith("/*", position)
+            append(Token(BAD, "/*" if comment else text[position], file, line, position - line_start + 1, space))
+            if comment:
                 break
-            if text[position] in "\"'":
-                sink.error(1502, "string is not terminated on its line", at)
-            else:
-                sink.error(1500, f"syntax error: unexpected character {text[position]!a}", at)
             position += 1
             continue
         kind = found.lastgroup
@@ -92,3 +91,13 @@ def tokenize(text: str, file: str, sink: Sink) -> list[Token]:
     append(Token(NEWLINE, "\n", file, line, max(1, end - line_start + 1)))
     append(Token(EOF, "", file, line, max(1, end - line_start + 1)))
     return tokens
+
+
+def report_bad(token: Token, sink: Sink) -> None:
+    """The error that a BAD token is, where it is not skipped."""
+    if token.text == "/*":
+        sink.error(1501, "end of file found in comment", token.position)
+    elif token.text in ("'", '"'):
+        sink.error(1502, "string is not terminated on its line", token.position)
+    else:
+        sink.error(1500, f"syntax error: unexpected character {token.text!a}", token.position)

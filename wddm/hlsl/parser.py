@@ -34,22 +34,24 @@ class _Parser(ExpressionParser):
             self.declaration_safely(declarations)
         return declarations
 
-    def declaration_safely(self, into: list[ast.Declaration]) -> None:
+    def declaration_safely(self, into: list[ast.Declaration], *, inside: bool = False) -> None:
         start, depth, scopes, namespace = self.index, self.depth, len(self.types), self.namespace
         try:
             into += self.declarations()
         except SyntaxProblem:
             self.depth, self.namespace = depth, namespace
             del self.types[scopes:]
-            if self.index == start:
+            if self.index == start and not (inside and self.token.text == "}"):
                 self.advance()
-            self.skip_declaration()
+            self.skip_declaration(inside=inside)
 
-    def skip_declaration(self) -> None:
-        """To behind the next ``;`` or ``}`` that is not inside braces."""
+    def skip_declaration(self, *, inside: bool = False) -> None:
+        """To behind the next ``;`` or ``}`` that is not inside braces; ``inside``: up to the ``}`` that closes the outside."""
         depth = 0
         while self.token.kind != EOF:
             text = self.token.text
+            if inside and depth == 0 and text == "}":
+                return
             self.advance()
             if text == "{":
                 depth += 1
@@ -258,7 +260,7 @@ class _Parser(ExpressionParser):
         while self.token.text != "}" and self.token.kind != EOF:
             if self.token.text in ("cbuffer", "tbuffer", "namespace", "technique", "interface"):
                 self.fail(3000, f"syntax error: {self.token.text!r} cannot stand in {what}")
-            self.declaration_safely(members)
+            self.declaration_safely(members, inside=True)
         self.types.pop()
         self.expect("}")
         return members
@@ -272,7 +274,7 @@ class _Parser(ExpressionParser):
         declarations: list[ast.Declaration] = []
         with self.nested():
             while self.token.text != "}" and self.token.kind != EOF:
-                self.declaration_safely(declarations)
+                self.declaration_safely(declarations, inside=True)
         self.namespace = outer
         self.expect("}")
         self.accept(";")

@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 
 from .diagnostics import Sink
-from .lexer import EOF, FLOAT, ID, INT, NEWLINE, OP, STRING, Token, tokenize
+from .lexer import BAD, EOF, FLOAT, ID, INT, NEWLINE, OP, STRING, Token, report_bad, tokenize
 
 __all__ = ["Include", "Preprocessed", "preprocess"]
 
@@ -82,7 +82,7 @@ class _Preprocessor:
         self.depth = 0
         self.once: set[str] = set()
         for name, value in defines.items():
-            body = [t for t in tokenize(value, "<command line>", sink) if t.kind not in (NEWLINE, EOF)]
+            body = [t for t in tokenize(value, "<command line>") if t.kind not in (NEWLINE, EOF)]
             self.macros[name] = _Macro(name, None, body)
 
     def run(self, source: str, filename: str) -> Preprocessed:
@@ -95,7 +95,7 @@ class _Preprocessor:
 
     def file(self, source: str, filename: str) -> None:
         self.sink.add_file(filename, source)
-        tokens = tokenize(source, filename, self.sink)
+        tokens = tokenize(source, filename)
         index, count = 0, len(tokens)
         conditions: list[tuple[bool, bool, bool, Token]] = []  # live, some branch taken, else seen, the #if
         live = True
@@ -125,7 +125,13 @@ class _Preprocessor:
     def flush(self, pending: list[Token]) -> None:
         """Expand the lines gathered since the last directive; a macro call may span lines, not directives."""
         if pending:
-            self.out.tokens += self.expand(pending)
+            expanded = self.expand(pending)
+            if any(t.kind == BAD for t in expanded):
+                for token in expanded:
+                    if token.kind == BAD:
+                        report_bad(token, self.sink)
+                expanded = [t for t in expanded if t.kind != BAD]
+            self.out.tokens += expanded
             pending.clear()
 
     def directive(
@@ -299,7 +305,8 @@ class _Preprocessor:
                 continue
             if text in _BUILTIN and text not in macros:
                 value = str(token.line) if text == "__LINE__" else f'"{token.file}"'
-                out.append(Token(INT if text == "__LINE__" else STRING, value, token.file, token.line, token.column))
+                kind = INT if text == "__LINE__" else STRING
+                out.append(Token(kind, value, token.file, token.line, token.column, token.space))
                 continue
             macro = macros.get(text)
             if macro is None or (token.hide and text in token.hide):
@@ -396,7 +403,7 @@ class _Preprocessor:
         text = left.text + right[0].text
         if len(text) > 4096:
             self.sink.fatal(1504, "'##' makes a token that is too long", at.position)
-        made = [t for t in tokenize(text, at.file, self.sink) if t.kind not in (NEWLINE, EOF)]
+        made = [t for t in tokenize(text, at.file) if t.kind not in (NEWLINE, EOF)]
         return [Token(t.kind, t.text, at.file, at.line, at.column) for t in made] + right[1:]
 
     # -- conditions ----------------------------------------------------------------------------------------------

@@ -541,6 +541,7 @@ class Analysis(StatementAnalysis):
         return variable
 
     def function_body(self, node: ast.FunctionDeclaration, function: tree.Function) -> None:
+        errors = self.sink.errors
         outer = self.function, self.scopes, self.loops, self.breakable
         self.function, self.scopes, self.loops, self.breakable = function, [{}], 0, 0
         for parameter in function.parameters:
@@ -552,7 +553,7 @@ class Analysis(StatementAnalysis):
         finally:
             self.function, self.scopes, self.loops, self.breakable = outer
         function.body = tree.Block(node.body.token, statements)
-        if function.returns is not VOID and not ends(statements) and not any(
+        if self.sink.errors == errors and function.returns is not VOID and not ends(statements) and not any(
             isinstance(part, tree.Return) for part in tree.walk(function.body)
         ):
             self.error(3080, f"'{function.name}': function must return a value", node.token)

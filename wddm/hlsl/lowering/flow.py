@@ -62,10 +62,10 @@ class FlowLowering(ExpressionLowering):
     def statements(self, nodes: list[tree.Statement]) -> None:
         """A list of statements; after a conditional virtual jump the rest is guarded."""
         for index, node in enumerate(nodes):
-            if self.dead:
+            if self.stopped():
                 return
             self.statement(node)
-            if self.dead:
+            if self.stopped():
                 return
             guard = self.pending()
             if guard is FALSE:
@@ -77,6 +77,9 @@ class FlowLowering(ExpressionLowering):
             if rest:
                 self.guarded(guard, lambda: self.statements(rest), nodes[index].token)
             return
+
+    def stopped(self) -> bool:
+        return self.dead != ""
 
     def statement(self, node: tree.Statement) -> None:
         self.step(node.token)
@@ -447,7 +450,7 @@ class FlowLowering(ExpressionLowering):
         assigned = assigned_in(parts)
         before = self.env
         self.env = dict(before)
-        headers: list[tuple[Any, int, Instr]] = []
+        headers: list[tuple[tree.Variable, int, Instr]] = []
         for variable, lanes in before.items():
             if variable in assigned and isinstance(lanes, tuple):
                 fresh: list[Value] = []
@@ -506,7 +509,7 @@ class FlowLowering(ExpressionLowering):
         self.dead = ""
         merged: dict[Any, Any] = {}
         for key in before:
-            values = [e.get(key) for e in exits]
+            values: list[Any] = [e.get(key) for e in exits]
             first = values[0]
             if any(v is None for v in values):
                 continue

@@ -337,9 +337,10 @@ class IntrinsicLowering(FlowLowering):
         if len(set(y)) == 1 and isinstance(y[0], Imm) and not b.precise:
             known = {0x3F800000: 1, 0x40000000: 2, 0x40400000: 3, 0x40800000: 4}.get(y[0].bits, 0)
             if known:
-                square = b.op("mul", x, x) if known > 1 else x
-                return {1: lambda: x, 2: lambda: square, 3: lambda: b.op("mul", square, x),
-                        4: lambda: b.op("mul", square, square)}[known]()  # fmt: skip
+                if known == 1:
+                    return x
+                square = b.op("mul", x, x)
+                return square if known == 2 else b.op("mul", square, x if known == 3 else square)
             if y[0].bits == 0x3F000000:
                 return b.op("sqrt", x)
         return b.op("exp", b.op("mul", y, b.op("log", x)))
