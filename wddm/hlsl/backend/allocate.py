@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import permutations
-
 from wddm.hlsl.ir.nodes import Lane
 
 from .vectors import Group, Web
 
 __all__ = ["allocate"]
-
-_ORDERS = {count: list(permutations(range(4), count)) for count in range(1, 5)}
-
 
 def allocate(webs: dict[Lane, Web]) -> tuple[dict[Lane, tuple[int, int]], int]:
     """(register, component) of every lane, and how many temps that takes."""
@@ -54,8 +49,19 @@ def _fit(webs: list[Web], row: list[int], pinned: bool) -> tuple[int, ...] | Non
     if pinned:
         options = [tuple(range(start, start + len(webs))) for start in range(0, 5 - len(webs), 2)]
         return next((o for o in options if all(not row[c] & w.mask for c, w in zip(o, webs, strict=True))), None)
-    free = [[not row[c] & web.mask for c in range(4)] for web in webs]
-    for order in _ORDERS[len(webs)]:
-        if all(free[i][c] for i, c in enumerate(order)):
-            return order
-    return None
+    taken: list[int] = []
+    return tuple(taken) if _match(webs, 0, row, taken) else None
+
+
+def _match(webs: list[Web], at: int, row: list[int], taken: list[int]) -> bool:
+    """Find components for ``webs[at:]`` that are not in ``taken``; ascending ones first."""
+    if at == len(webs):
+        return True
+    mask = webs[at].mask
+    for component in range(4):
+        if component not in taken and not row[component] & mask:
+            taken.append(component)
+            if _match(webs, at + 1, row, taken):
+                return True
+            taken.pop()
+    return False

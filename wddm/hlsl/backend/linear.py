@@ -186,14 +186,21 @@ def live_ranges(items: list[Item], webs: dict[Lane, Web]) -> None:
             if after != out[i] or before != into[i]:
                 out[i], into[i] = after, before
                 changed = True
-    masks = [0] * len(listed)
-    for i in range(count):
-        for bits, position in ((into[i], 2 * i), (out[i] | defs[i], 2 * i + 1)):
-            mark = 1 << position
-            while bits:
-                low = bits & -bits
-                masks[low.bit_length() - 1] |= mark
-                bits ^= low
+    masks, since = [0] * len(listed), [0] * len(listed)
+    before = 0
+    for position in range(2 * count + 1):
+        i = position >> 1
+        now = 0 if i == count else out[i] | defs[i] if position & 1 else into[i]
+        changed_bits = before ^ now
+        while changed_bits:
+            low = changed_bits & -changed_bits
+            number = low.bit_length() - 1
+            if now & low:
+                since[number] = position
+            else:
+                masks[number] |= ((1 << (position - since[number])) - 1) << since[number]
+            changed_bits ^= low
+        before = now
     for web, mask in zip(listed, masks, strict=True):
         web.mask = mask
 

@@ -22,7 +22,7 @@ __all__ = ["UNDEFINED", "Binding", "IndexableArray", "JumpScope", "LoweringProbl
 UNDEFINED = Imm(0)
 """The value of a component that nothing has written.  Reads as 0."""
 
-MAX_STEPS = 250_000
+MAX_STEPS = 150_000
 """Statements and expressions lowered, counted again each time a function is inlined or a loop unrolled."""
 
 
