@@ -168,7 +168,7 @@ class Execution:
                 if since >= STATE_PACKETS_PER_YIELD:
                     since = 0
                     self.packet = i
-                    yield
+                    yield None
                 continue
             self.packet = i
             if op in _PREDICATED and Op.SET_PREDICATION in bindings and not self._passes():
@@ -179,7 +179,7 @@ class Execution:
                     yield True
                 yield from work
             since = 0
-            yield
+            yield None
         self.packet = end
         if bad is not None:
             raise FaultError(bad[1], bad[2], address=int(packets[end]["address"]))
@@ -295,7 +295,7 @@ class Execution:
             # Looked up chunk by chunk: pages may change owner while this buffer is preempted.
             to = self._memory.view(target + at, size, write=True, privileged=privileged)
             to[:] = self._memory.view(source + at, size, privileged=privileged)
-            yield
+            yield None
 
     def _fill(self, packet: Packet) -> Iterator[Step]:
         extent, target = int(packet["extent"]), int(packet["address"])
@@ -307,7 +307,7 @@ class Execution:
         for at in range(0, extent, CHUNK):
             size = min(CHUNK, extent - at)
             self._memory.view(target + at, size, write=True, privileged=privileged).view(np.uint32)[:] = value
-            yield
+            yield None
 
     def _update_inline(self, packet: Packet) -> None:
         extent = int(packet["extent"])

@@ -1,7 +1,7 @@
 """The device: register file, memory, nodes and display heads joined. Synchronous; it waits for nothing and knows no socket.
 
-Interrupts are collected (``interrupts``), or handed to ``on_interrupt`` as they are raised, from whatever thread runs a node. A shell
-(:mod:`vgpu.server`), or a test, decides when nodes run and when time passes.
+Interrupts are collected (``interrupts``), or handed to ``on_interrupt`` as they are raised, from whatever thread runs a node.
+A shell (:mod:`vgpu.server`), or a test, decides when nodes run and when time passes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The shell around :class:`~vgpu.device.Device`: the bus protocol, vertical sync on trio's clock, work on threads.
 
-One owner of the bus at a time. Short work runs on trio's thread as soon as what arrived has been handled; work that takes longer goes
-on in a thread per node, so that vertical sync and the bus go on. A lost bus resets the device.
+One owner of the bus at a time. Short work runs on trio's thread as soon as what arrived has been handled; work that takes longer
+or may not end goes on in a thread per node, so that vertical sync and the bus go on. A lost bus resets the device.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from wddm.hw.interrupts import InterruptMessage, latch
 from wddm.trace import Tracer
 from wddm.wire.bus import (
     BUS,
+    MEMORY_CHUNK,
+    SYSTEM_BASE,
     AddMemory,
     Frame,
     Hello,
@@ -277,8 +279,6 @@ class _Session:
         return MemoryData(data=self._bus_view(message.address, message.size).tobytes())
 
     def _bus_view(self, address: int, size: int, *, write: bool = False) -> Any:
-        from wddm.wire.bus import MEMORY_CHUNK, SYSTEM_BASE
-
         if address < SYSTEM_BASE or size > MEMORY_CHUNK:
             raise ProtocolError(f"{size} bytes at {address:#x}; up to {MEMORY_CHUNK} bytes of system memory")
         try:

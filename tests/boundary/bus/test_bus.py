@@ -135,7 +135,8 @@ async def test_shared_memory_work_fence_and_interrupt() -> None:
         packets["data"][0, :2] = [11, 0]
         memory.array[4096:4160] = packets.view(np.uint8)
         flags = RingFlag.INTERRUPT | RingFlag.PRIVILEGED
-        memory.array[:64] = entry(3, system_address(1, 4096), 64, flags=flags, signal_address=system_address(1, 32776), signal_value=12)
+        signal = {"signal_address": system_address(1, 32776), "signal_value": 12}
+        memory.array[:64] = entry(3, system_address(1, 4096), 64, flags=flags, **signal)
         bus.registers((node_register(1, NodeRegister.RING_TAIL), 1))
         interrupt = await bus.receive.receive()
         assert (interrupt.cause, interrupt.node, interrupt.fence) == (Interrupt.FENCE, 1, 3)

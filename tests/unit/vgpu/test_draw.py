@@ -21,7 +21,7 @@ def rig() -> Iterator[Rig]:
     rig.close()
 
 
-def pixels_to_clip(points: np.ndarray, width: int, height: int) -> np.ndarray:  # type: ignore[type-arg]
+def pixels_to_clip(points: np.ndarray, width: int, height: int) -> np.ndarray:
     """(n, 2) pixel positions as (n, 4) clip positions."""
     out = np.zeros((len(points), 4), np.float32)
     out[:, 0] = points[:, 0] / width * 2 - 1
@@ -30,7 +30,7 @@ def pixels_to_clip(points: np.ndarray, width: int, height: int) -> np.ndarray:  
     return out
 
 
-def set_up(rig: Rig, target: Surface, positions: np.ndarray, colors: np.ndarray | None = None) -> None:  # type: ignore[type-arg]
+def set_up(rig: Rig, target: Surface, positions: np.ndarray, colors: np.ndarray | None = None) -> None:
     """Pass-through shaders, a triangle list, no culling."""
     vertices = np.ones((len(positions), 8), np.float32)
     vertices[:, :4] = positions
@@ -45,7 +45,7 @@ def set_up(rig: Rig, target: Surface, positions: np.ndarray, colors: np.ndarray 
     rig.rasterizer(cull=1)
 
 
-def covered(points: list[tuple[float, float]], width: int, height: int) -> np.ndarray:  # type: ignore[type-arg]
+def covered(points: list[tuple[float, float]], width: int, height: int) -> np.ndarray:
     """Coverage by the top-left rule, in rational arithmetic, pixel by pixel."""
     p = [(Fraction(round(x * 256), 256), Fraction(round(y * 256), 256)) for x, y in points]
     area = (p[1][0] - p[0][0]) * (p[2][1] - p[0][1]) - (p[1][1] - p[0][1]) * (p[2][0] - p[0][0])

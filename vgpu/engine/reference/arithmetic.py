@@ -36,7 +36,8 @@ def truth(condition: Array) -> Array:
 
 def saturate(value: Array) -> Array:
     """Clamp to 0..1, NaN to 0."""
-    return np.where(value > 0, np.minimum(value, value.dtype.type(1)), value.dtype.type(0))
+    result: Array = np.where(value > 0, np.minimum(value, value.dtype.type(1)), value.dtype.type(0))
+    return result
 
 
 def _via64(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
@@ -180,7 +181,8 @@ def _extract(a: Array, b: Array, c: Array, signed: bool) -> Array:
 def _insert(a: Array, b: Array, c: Array, e: Array) -> Array:
     width, offset = a & _U(31), b & _U(31)
     mask = ((_U(1) << width) - _U(1)) << offset
-    return (c << offset & mask) | (e & ~mask)
+    result: Array = (c << offset & mask) | (e & ~mask)
+    return result
 
 
 INTEGER: Final[dict[int, Callable[..., Array]]] = {

@@ -329,10 +329,10 @@ def _bc6h_mode(
         a, b = unquantized[0], unquantized[1]
         if two:
             a, b = np.where(subset == 1, unquantized[2], a), np.where(subset == 1, unquantized[3], b)
-        mixed = ((64 - weight) * a + weight * b + 32) >> 6
+        mixed: Ints = np.asarray((64 - weight) * a + weight * b + 32, np.int64) >> 6
         if signed:
-            magnitude: Ints = np.abs(mixed) * 31 >> 5
-            half = magnitude | np.where(mixed < 0, 0x8000, 0)
+            half: Ints = np.asarray(np.abs(mixed), np.int64) * 31 >> 5
+            half |= np.where(mixed < 0, 0x8000, 0)
         else:
             half = mixed * 31 >> 6
         out[:, c] = half.astype(np.uint16).view(np.float16).astype(np.float32).view(np.uint32)

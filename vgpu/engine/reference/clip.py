@@ -33,9 +33,10 @@ def clip(position: Array, clip_distance: Array, cull_distance: Array, depth_clip
     in normalised device coordinates, that fixed point holds in the primitive's viewport.
     """
     k = position.shape[1]
-    keep = np.isfinite(position).all(axis=(1, 2))
+    keep = np.asarray(np.isfinite(position).all(axis=(1, 2)))
     if cull_distance.shape[2]:
-        keep &= ~(~(cull_distance >= 0)).all(axis=1).any(axis=1)
+        culled = np.asarray((~(cull_distance >= 0)).all(axis=1))
+        keep &= ~culled.any(axis=1)
     x, y, z, w = (position[:, :, i] for i in range(4))
     low_x, high_x, low_y, high_y = (limits[:, i, None] for i in range(4))
     planes = [w - 2.0**-100]
@@ -43,8 +44,9 @@ def clip(position: Array, clip_distance: Array, cull_distance: Array, depth_clip
         planes += [z, w - z]
     planes += [x - low_x * w, high_x * w - x, y - low_y * w, high_y * w - y]
     distances = np.concatenate([np.stack(planes, 2), np.nan_to_num(clip_distance, nan=-1.0)], 2)
-    inside = distances >= 0
-    keep &= inside.any(axis=1).all(axis=1)
+    inside: Array = distances >= 0
+    some = np.asarray(inside.any(axis=1))
+    keep &= some.all(axis=1)
     whole = keep & inside.all(axis=(1, 2))
     cut = np.flatnonzero(keep & ~whole)
     source: list[int] = []

@@ -69,7 +69,8 @@ def _element(info: FormatInfo, kind: int, data: list[int]) -> Array:
     if info.is_integer:
         convert = arithmetic.to_signed if info.type == NumberType.SINT else arithmetic.to_unsigned
         words = convert(words.view(np.float32))
-    return formats.pack(info, words)[0]
+    result: Array = formats.pack(info, words)[0]
+    return result
 
 
 def clear_color(memory: Memory, state: PipelineState, p: Packet) -> None:
@@ -157,7 +158,8 @@ def copy_region(memory: Memory, state: PipelineState, p: Packet) -> None:
     target, source = _surface(memory, state, 0, write=True), _surface(memory, state, 1)
     d = p["data"].tolist()
     if target.info.bytes_per_block != source.info.bytes_per_block or target.shape.samples != source.shape.samples:
-        raise _bad(f"copy from {source.info.format.name} x{source.shape.samples} to {target.info.format.name} x{target.shape.samples}")
+        names = [f"{t.info.format.name} x{t.shape.samples}" for t in (source, target)]
+        raise _bad(f"copy from {names[0]} to {names[1]}")
     width, height = d[CopyRegion.SIZE_WH] & 0xFFFF, d[CopyRegion.SIZE_WH] >> 16
     source_z, depth = d[CopyRegion.SRC_Z] & 0xFFFF, d[CopyRegion.SRC_Z] >> 16
     count = max(depth, 1) if source.shape.volume else max(d[CopyRegion.SLICES], 1)

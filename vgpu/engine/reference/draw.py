@@ -32,7 +32,8 @@ REGISTER_FILE: Final = 1 << 24
 def lanes_at_once(program: Program) -> int:
     """How many lanes of a program run together: a multiple of 4."""
     size = program.binary.temp_count + sum(program.arrays.values()) + program.output_rows + program.input_rows + 1
-    return max(64, min(65536, REGISTER_FILE // size) // 4 * 4)
+    result: int = max(64, min(65536, REGISTER_FILE // size) // 4 * 4)
+    return result
 
 
 @dataclass(slots=True)
@@ -85,7 +86,7 @@ class Draw:
             self.counters.add("ia_vertices", batch.primitives.size)
             self.counters.add("ia_primitives", len(batch.primitives))
             rows = self._vertices(batch)
-            yield
+            yield None
             stream = Assembled(self.vs, rows, batch.primitives, batch.primitive_id)
             if self.hs is not None and self.ds is not None:
                 parts = tessellation.run(self.hs, self.ds, self.bound, stream, self.counters, self.stop)
@@ -96,8 +97,8 @@ class Draw:
                     self.targets.write(done.stream, done.assembled)
                     if self.rasterizes and done.stream == self.rasterized_stream:
                         for _ in self._rasterize(done.assembled):
-                            yield
-                yield
+                            yield None
+                yield None
 
     def _vertices(self, batch: vertex.Batch) -> Array:
         """Run the vertex program; output rows."""
@@ -166,7 +167,7 @@ class Draw:
                 s = slice(i, i + limit)
                 part = raster.Quads(quads.primitive[s], quads.x[s], quads.y[s], quads.coverage[s])
                 self.pixels.run(setup, primitives, part)
-                yield
+                yield None
 
 
 class _Fixed:
@@ -286,13 +287,12 @@ class _Fixed:
         else:
             unit = np.full(n, 2.0**-channel.bits)
         gradient = np.einsum("tkc,tk->tc", setup.linear[:, :, :2], setup.z) / setup.divisor[:, None] * raster.SUBPIXEL
-        bias = s.depth_bias * unit + s.slope_scaled_depth_bias * np.abs(gradient).max(axis=1)
+        bias: Array = s.depth_bias * unit + s.slope_scaled_depth_bias * np.abs(gradient).max(axis=1)
         if s.depth_bias_clamp > 0:
-            return np.minimum(bias, s.depth_bias_clamp)
-        if s.depth_bias_clamp < 0:
-            return np.maximum(bias, s.depth_bias_clamp)
-        out: Array = bias
-        return out
+            bias = np.minimum(bias, s.depth_bias_clamp)
+        elif s.depth_bias_clamp < 0:
+            bias = np.maximum(bias, s.depth_bias_clamp)
+        return bias
 
 
 def _limits(box: Array) -> Array:

@@ -67,14 +67,16 @@ def float_to_small_float(values: Words, mantissa: int, signed: bool) -> Words:
 def float_to_unorm(values: Floats, width: int) -> Words:
     """Clamp, scale, round half up."""
     c = np.where(values > 0, np.minimum(values, 1), 0).astype(np.float64)
-    return np.floor(c * (2**width - 1) + 0.5).astype(np.uint32)
+    result: Words = np.floor(c * (2**width - 1) + 0.5).astype(np.uint32)
+    return result
 
 
 def float_to_snorm(values: Floats, width: int) -> Words:
     """Clamp, scale, round half away from zero; two's complement in ``width`` bits."""
     c = np.where(np.isnan(values), 0, np.clip(values, -1, 1)).astype(np.float64) * (2 ** (width - 1) - 1)
     whole = np.trunc(c + np.copysign(0.5, c)).astype(np.int64)
-    return (whole & (2**width - 1)).astype(np.uint32)
+    result: Words = (whole & (2**width - 1)).astype(np.uint32)
+    return result
 
 
 def _field(words: Words, channel: Channel) -> Words:
@@ -175,7 +177,8 @@ def encode_channel(value: Words, channel: Channel, srgb: bool, clamp: bool) -> W
     if kind == NumberType.UNORM:
         if srgb:
             c = np.where(number > 0, np.minimum(number, 1), 0)
-            return np.floor(linear_to_srgb(c) * (2**width - 1) + 0.5).astype(np.uint32)
+            result: Words = np.floor(linear_to_srgb(c) * (2**width - 1) + 0.5).astype(np.uint32)
+            return result
         return float_to_unorm(number, width)
     if kind == NumberType.SNORM:
         return float_to_snorm(number, width)
@@ -210,7 +213,9 @@ def _shared_exponent(rgb: Floats) -> Words:
     overflow = np.floor(largest / np.exp2(exponent - 24) + 0.5) == 512
     exponent += overflow
     fields = np.floor(c / np.exp2(exponent - 24)[:, None] + 0.5).astype(np.uint32)
-    return fields[:, 0] | fields[:, 1] << np.uint32(9) | fields[:, 2] << np.uint32(18) | exponent.astype(np.uint32) << np.uint32(27)
+    color: Words = fields[:, 0] | fields[:, 1] << np.uint32(9) | fields[:, 2] << np.uint32(18)
+    result: Words = color | exponent.astype(np.uint32) << np.uint32(27)
+    return result
 
 
 # --- depth and stencil ------------------------------------------------------------------------------------------------
@@ -242,4 +247,5 @@ def bits_to_depth(value: Words, channel: Channel) -> Floats:
     """Stored depth as float32."""
     if channel.type == NumberType.FLOAT:
         return np.ascontiguousarray(value).view(np.float32)
-    return (value.astype(np.float64) / (2**channel.bits - 1)).astype(np.float32)
+    result: Floats = (value.astype(np.float64) / (2**channel.bits - 1)).astype(np.float32)
+    return result

@@ -1,7 +1,7 @@
 """The pixel stage: interpolation, the pixel program on quads with helper lanes, and the order of tests and writes.
 
-Weights are evaluated in float64 at the pixel centre, the centroid or a sample, and made perspective-correct with 1/w; attributes are
-float32. Depth and stencil are tested before the program only when it asks for it; otherwise after, as if in order.
+Weights are evaluated in float64 at the pixel centre, the centroid or a sample, and made perspective-correct with 1/w; attributes
+are float32. Depth and stencil are tested before the program only when it asks for it; otherwise after, as if in order.
 """
 
 from __future__ import annotations
@@ -128,7 +128,8 @@ class _Shading:
         if perspective:
             w = w * self.setup.inverse_w[self.t].T
             w = w / w.sum(axis=0)
-        return np.einsum("kn,nkj->jn", w, self.setup.weights[self.t])
+        result: Array = np.einsum("kn,nkj->jn", w, self.setup.weights[self.t])
+        return result
 
     def attribute(self, row: int, weights: Array | None) -> Array:
         """An output row interpolated, or (without weights) the leading vertex's; uint32."""
@@ -136,7 +137,8 @@ class _Shading:
         if row >= len(rows):
             return np.zeros(self.n, np.uint32)
         if weights is None:
-            return rows[row][vertices[:, 0]]
+            result: Array = rows[row][vertices[:, 0]]
+            return result
         values = rows[row].view(np.float32).astype(np.float64)
         total = sum(weights[j] * values[vertices[:, j]] for j in range(vertices.shape[1]))
         return np.asarray(total, np.float32).view(np.uint32)
@@ -146,7 +148,8 @@ class _Shading:
         w = self.weights_at(px, py)
         z = (w * self.setup.z[self.t].T).sum(axis=0) + self.setup.bias[self.t]
         low, high = self.primitives.depth[self.source].T
-        return np.clip(z, low, high).astype(np.float32)
+        result: Array = np.clip(z, low, high).astype(np.float32)
+        return result
 
     # --- the program -------------------------------------------------------------------------------------------------
 
@@ -240,7 +243,7 @@ class _Shading:
 
     def _shade(self, program: Program) -> Interpreter:
         system = self._system()
-        self._helpers = ~self.coverage.any(axis=1)
+        self._helpers = ~np.asarray(self.coverage.any(axis=1))
         lanes = Lanes(
             self.n,
             self._inputs(program, system),

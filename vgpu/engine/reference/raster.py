@@ -1,8 +1,8 @@
 """Rasterisation: from clipped primitives to quads with coverage.
 
-Positions are snapped to 1/256 pixel; coverage is decided with exact integers. Triangles: pixel centres (or sample positions) inside,
-top-left rule. Lines: diamond-exit rule, or a rectangle 1.4 pixels wide when the rasteriser state says multisample. Points: a square
-of one pixel. DEVIATES: lines antialiased by alpha are drawn aliased.
+Positions are snapped to 1/256 pixel; coverage is decided with exact integers. Triangles: pixel centres (or sample positions)
+inside, top-left rule. Lines: diamond-exit rule, or a rectangle 1.4 pixels wide when the rasteriser state says multisample. Points: a
+square of one pixel. DEVIATES: lines antialiased by alpha are drawn aliased.
 
 Whatever the primitive, a :class:`Setup` says how to interpolate: up to three weights that are linear in the pixel's place.
 """
@@ -66,7 +66,8 @@ class Quads:
 
 def snap(position: Array) -> Array:
     """Pixels to fixed point, to nearest even."""
-    return np.rint(position * SUBPIXEL).astype(np.int64)
+    result: Array = np.rint(position * SUBPIXEL).astype(np.int64)
+    return result
 
 
 def triangle_linear(x: Array, y: Array) -> tuple[Array, Array]:
@@ -160,7 +161,7 @@ def line_pixels(x0: int, y0: int, x1: int, y1: int, rectangle: Array) -> tuple[A
     rows = (middle[:, None] + np.array([-1, 0, 1])).reshape(-1)
     keep = (rows >= rectangle[1]) & (rows < rectangle[3])
     columns, rows = columns[keep], rows[keep]
-    # Distances from diamond centres; the lower and right sides belong to a diamond, so its centre is a hair lower and further right.
+    # Distances from diamond centres; lower and right sides belong to a diamond: its centre is a hair lower and further right.
     cx, cy = columns * 256.0 + 128 + 1e-6, rows * 256.0 + 128 + 1e-4
     dx, dy = float(x1 - x0), float(y1 - y0)
 

@@ -234,7 +234,7 @@ def _store_dwords(x: Interpreter, row: Row) -> None:
 
 def _modify(op: int, old: Array, value: Array, compare: Array) -> Array:
     signed_old, signed = old.view(np.int32), value.view(np.int32)
-    result: Array = {
+    results: dict[AtomicOp, Callable[[], Array]] = {
         AtomicOp.AND: lambda: old & value,
         AtomicOp.OR: lambda: old | value,
         AtomicOp.XOR: lambda: old ^ value,
@@ -245,8 +245,8 @@ def _modify(op: int, old: Array, value: Array, compare: Array) -> Array:
         AtomicOp.UMIN: lambda: np.minimum(old, value),
         AtomicOp.EXCHANGE: lambda: value,
         AtomicOp.COMPARE_EXCHANGE: lambda: np.where(old == compare, value, old),
-    }[AtomicOp(op)]()
-    return result
+    }
+    return results[AtomicOp(op)]()
 
 
 def atomic(dwords: Array, index: Array, op: int, value: Array, compare: Array) -> Array:

@@ -6,6 +6,7 @@ cube maps are seamless along edges (a corner takes one of its neighbours).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -20,7 +21,7 @@ from wddm.hw.formats import NumberType
 from .surface import Texture, refuse
 
 Array = npt.NDArray[Any]
-COMPARE: Final = {
+COMPARE: Final[dict[Comparison, Callable[[Array, Array], Array]]] = {
     Comparison.NEVER: lambda a, b: np.zeros(np.broadcast(a, b).shape, bool),
     Comparison.LESS: np.less,
     Comparison.EQUAL: np.equal,
@@ -113,7 +114,9 @@ class Place:
     ddy: list[Array] | None = None
 
 
-def place(texture: Texture, coords: list[Array], array: bool, ddx: list[Array] | None = None, ddy: list[Array] | None = None) -> Place:
+def place(
+    texture: Texture, coords: list[Array], array: bool, ddx: list[Array] | None = None, ddy: list[Array] | None = None
+) -> Place:
     """Address vectors to places. ``coords``: float32 rows; the array slice last."""
     rows = [_finite(c) for c in coords]
     n = len(rows[0])

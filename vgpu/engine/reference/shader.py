@@ -77,7 +77,8 @@ class Program:
         """First row of the output (component included) with a system value."""
         for _, register, mask, system, _extra in self.outputs:
             if system == value:
-                return int(register) * 4 + ((mask & -mask).bit_length() - 1)
+                result: int | None = int(register) * 4 + ((mask & -mask).bit_length() - 1)
+                return result
         return None
 
     def output_rows_of(self, value: SystemValue) -> list[int]:
@@ -184,7 +185,8 @@ class Interpreter:
         """The bits of a source, without modifiers: one element, or one per lane."""
         kind, index = word >> 28, word & INDEX_MASK
         if kind == Kind.TEMP:
-            return self.temps[index]
+            row: Array = self.temps[index]
+            return row
         if kind == Kind.LITERAL:
             return self.literals[index : index + 1]
         if kind == Kind.INPUT:
@@ -263,7 +265,8 @@ class Interpreter:
         """Active lanes whose condition holds."""
         value = self.i(row[3][0])
         holds = (value == 0) if row[1] & Mod.TEST_ZERO else (value != 0)
-        return self.active & holds
+        result: Bools = self.active & holds
+        return result
 
     @property
     def visible(self) -> Bools:
