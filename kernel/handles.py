@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import Final, Protocol, TypeVar
+from typing import ClassVar, Final, Protocol, TypeVar
 
 from wddm.ddi.status import NTSTATUS
 
@@ -62,7 +62,7 @@ class HandleSpace:
 class Named(Protocol):
     """An object that handles can name."""
 
-    kind: str
+    kind: ClassVar[str]
 
 
 _T = TypeVar("_T")
@@ -88,7 +88,7 @@ class HandleTable:
         return handle
 
     def get(self, handle: int, kind: type[_T], field: str = "handle") -> _T:
-        """The object of type ``kind`` that ``handle`` names. Raises CallError (STATUS_INVALID_HANDLE); ``field`` is for the text."""
+        """The object of type ``kind`` that ``handle`` names. Raises CallError (STATUS_INVALID_HANDLE) that names ``field``."""
         item = self._objects.get(handle)
         if type(item) is kind:
             return item

@@ -53,14 +53,32 @@ class Locks:
         self.lifecycle = lifecycle
         self._wait_for = wait_for
 
-    async def lock(self, device: Device, instance: InstanceHandle, flags: int) -> tuple[InstanceHandle, MemoryBlock]:
-        """pfnLockCb: the instance that is locked now, and its pages. Raises CallError."""
+    def lock(
+        self, device: Device, instance: InstanceHandle, flags: int
+    ) -> tuple[InstanceHandle, MemoryBlock] | Awaitable[tuple[InstanceHandle, MemoryBlock]]:
+        """pfnLockCb: the instance that is locked now, and its pages; an awaitable when there is something to wait for.
+
+        What is waited for is what was submitted before. Raises CallError.
+        """
         self._check(device, instance, flags)
         if flags & Flag.Discard and not self._pinned_identity(instance):
-            instance = await self._rename(instance)
+            instance, busy = self._rename(instance)
         else:
-            await self._wait_until_idle(instance.allocation, flags)
+            busy = self._busy(instance.allocation, flags)
+        if busy or instance.allocation.in_memory_segment or instance.allocation.paging is not None:
+            return self._lock_later(device, instance, flags, busy)
+        return self._take(instance)
+
+    async def _lock_later(
+        self, device: Device, instance: InstanceHandle, flags: int, busy: list[DmaPacket]
+    ) -> tuple[InstanceHandle, MemoryBlock]:
+        unfinished = [packet for packet in busy if not packet.finished]
+        if unfinished:
+            await self._wait_for(partial(_when_all_finished, unfinished))
         await self._bring_home(device, instance, flags)
+        return self._take(instance)
+
+    def _take(self, instance: InstanceHandle) -> tuple[InstanceHandle, MemoryBlock]:
         block = self.adapter.vidmm.backing(instance.allocation)
         instance.allocation.locks += 1
         instance.locks += 1
@@ -104,32 +122,32 @@ class Locks:
 
     # ----- busy --------------------------------------------------------------------------------------------------------------
 
-    async def _wait_until_idle(self, allocation: Allocation, flags: int) -> None:
+    @staticmethod
+    def _busy(allocation: Allocation, flags: int) -> list[DmaPacket]:
+        """What has to be finished first."""
         if flags & Flag.IgnoreSync:
-            return
+            return []
         busy = allocation.busy(writes_only=bool(flags & (Flag.ReadOnly | Flag.IgnoreReadSync)))
-        if not busy:
-            return
-        if flags & Flag.DonotWait:
+        if busy and flags & Flag.DonotWait:
             raise refusal(NTSTATUS.STATUS_GRAPHICS_ALLOCATION_BUSY, "the GPU still uses the allocation")
-        await self._wait_for(partial(_when_all_finished, busy))
+        return busy
 
-    async def _rename(self, instance: InstanceHandle) -> InstanceHandle:
-        """Another instance that is idle; this one when it is, or when there may be no more."""
+    def _rename(self, instance: InstanceHandle) -> tuple[InstanceHandle, list[DmaPacket]]:
+        """Another instance that is idle; this one when it is, or when there may be no more (then what to wait for)."""
         opened = instance.opened
-        if not instance.allocation.busy():
-            return instance
+        busy = instance.allocation.busy()
+        if not busy:
+            return instance, []
         for other in opened.instances:
-            if not other.allocation.busy() and not other.locks:
-                return other
+            if not other.locks and not other.allocation.busy():
+                return other, []
         limit = opened.info.max_renaming or _MAX_INSTANCES
         if len(opened.instances) < limit:
             other = InstanceHandle(opened, self.adapter.vidmm.add(opened.info))
             other.handle = opened.device.process.table.add(other)
             opened.instances.append(other)
-            return other
-        await self._wait_until_idle(instance.allocation, 0)
-        return instance
+            return other, []
+        return instance, busy
 
     # ----- to where the processor sees it ------------------------------------------------------------------------------------
 

@@ -1,10 +1,10 @@
 """The host of a miniport: loads it by name, calls its entries, offers it the kernel's services.
 
-Every entry is called through here: it is traced, may not be re-entered, and its register writes are posted as one message when it
-returns. The order of an interrupt is enforced: DxgkDdiInterruptRoutine → DxgkCbNotifyInterrupt → DxgkCbQueueDpc before it
-returns → DxgkDdiDpcRoutine → DxgkCbNotifyDpc. What a miniport may never do ends in a bug check. Models "DRIVER_INITIALIZATION_DATA",
-"DXGKRNL_INTERFACE" and "Threading and Synchronization". DEVIATES: there is one thread, so that levels 0 to 3 reduce to "one entry at
-a time" and to what interrupt level may do.
+Every entry is called through here: it is traced, may not be re-entered, and its register writes are posted as one message when
+it returns. The order of an interrupt is enforced: DxgkDdiInterruptRoutine, DxgkCbNotifyInterrupt, DxgkCbQueueDpc before it
+returns, DxgkDdiDpcRoutine, DxgkCbNotifyDpc. What a miniport may never do ends in a bug check. Models "DRIVER_INITIALIZATION_DATA",
+"DXGKRNL_INTERFACE" and "Threading and Synchronization". DEVIATES: there is one thread, so that levels 0 to 3 reduce to "one entry
+at a time" and to what interrupt level may do.
 """
 
 from __future__ import annotations

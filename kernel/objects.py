@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from wddm.ddi.d3dkmddi import DXGK_CONTEXTINFO, DXGK_CREATECONTEXTFLAGS
 from wddm.ddi.d3dukmdt import D3DDDI_CREATECONTEXTFLAGS
@@ -79,7 +79,7 @@ class Device:
     sync_objects: list[SyncObject] = field(default_factory=list)
     queued_presents: int = 0
     destroying: bool = False
-    kind: str = "device"
+    kind: ClassVar[str] = "device"
 
 
 @dataclass(slots=True, eq=False)
@@ -101,7 +101,7 @@ class Context:
     on_space: list[Callable[[], None]] = field(default_factory=list)
     #: Converted allocation list of the last render, to be used again when nothing changed.
     list_cache: Any = None
-    kind: str = "context"
+    kind: ClassVar[str] = "context"
 
     @property
     def priority(self) -> int:
@@ -140,7 +140,7 @@ class InstanceHandle:
     allocation: Allocation
     handle: int = 0
     locks: int = 0
-    kind: str = "allocation"
+    kind: ClassVar[str] = "allocation"
 
 
 @dataclass(slots=True, eq=False)
@@ -152,14 +152,14 @@ class OpenResource:
     creator: bool = True
     handle: int = 0
     allocations: list[OpenAllocation] = field(default_factory=list)
-    kind: str = "resource"
+    kind: ClassVar[str] = "resource"
 
 
 @dataclass(slots=True, eq=False)
 class AdapterHandle:
     """What hAdapter names."""
 
-    kind: str = "adapter"
+    kind: ClassVar[str] = "adapter"
 
 
 def reason_of(state: ExecutionState) -> int:

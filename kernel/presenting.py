@@ -126,7 +126,9 @@ class Presenter:
         fill_addresses(listed, self.adapter.vidmm.epoch)
         whole = self._size(destination.allocation)
         dst = _rect(message.dst_rect) if message.flags & Flag.DstRectValid else whole
-        src = _rect(message.src_rect) if message.flags & Flag.SrcRectValid or source is None else self._size(source.allocation)
+        src = whole if source is None else self._size(source.allocation)
+        if message.flags & Flag.SrcRectValid:
+            src = _rect(message.src_rect)
         packets: list[DmaPacket] = []
         try:
             self._passes(context, message, listed, fill, dst, src, packets)

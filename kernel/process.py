@@ -29,6 +29,7 @@ from wddm.wire.channel import CallError, Channel, ChannelClosed
 from wddm.wire.message import Descriptor, ProtocolError, Struct
 
 from .adapter import Adapter
+from .bus_link import MemoryBlock
 from .display.display import Present
 from .errors import BugCheckError, refusal
 from .handles import HandleTable
@@ -393,11 +394,16 @@ class Session:
             raise refusal(NTSTATUS.STATUS_INVALID_HANDLE, "a handle stands twice in the list to destroy")
         self.services.lifecycle.destroy_opened(opened)
 
-    async def _lock(self, message: thunk.Lock) -> thunk.Locked:
+    def _lock(self, message: thunk.Lock) -> thunk.Locked | Awaitable[thunk.Locked]:
         device = self._device(message.hDevice)
         instance = self.process.table.get(message.hAllocation, InstanceHandle, "hAllocation")
-        self.adapter.pump()
-        instance, block = await self.services.locks.lock(device, instance, message.flags)
+        locked = self.services.locks.lock(device, instance, message.flags)
+        return self._locked(*locked) if isinstance(locked, tuple) else self._lock_later(locked)
+
+    async def _lock_later(self, waiting: Awaitable[tuple[InstanceHandle, MemoryBlock]]) -> thunk.Locked:
+        return self._locked(*await waiting)
+
+    def _locked(self, instance: InstanceHandle, block: MemoryBlock) -> thunk.Locked:
         memory = Descriptor(block.memory.descriptor) if self.channel.passes_descriptors else None
         return thunk.Locked(hAllocation=instance.handle, size=instance.allocation.info.size, memory=memory)
 
@@ -646,17 +652,18 @@ class Session:
         if failures:
             raise refusal(NTSTATUS.STATUS_INVALID_HANDLE, failures[0])
 
-    async def _create_sync(self, message: thunk.CreateSynchronizationObject) -> thunk.SyncObjectCreated:
+    def _create_sync(
+        self, message: thunk.CreateSynchronizationObject
+    ) -> thunk.SyncObjectCreated | Awaitable[thunk.SyncObjectCreated]:
         item = self.services.lifecycle.create_sync(self._device(message.hDevice), message)
         if not isinstance(item, MonitoredFence) or not self.channel.passes_descriptors:
             return thunk.SyncObjectCreated(hSyncObject=item.handle, page=None, page_size=0, offset=0)
+        return _fence_created(item) if item.page.sealed else self._seal(item)
+
+    async def _seal(self, fence: MonitoredFence) -> thunk.SyncObjectCreated:
         assert self.process.pages is not None
-        if not item.page.sealed:
-            await self.process.pages.seal(item.page)
-        memory = item.page.block.memory
-        return thunk.SyncObjectCreated(
-            hSyncObject=item.handle, page=Descriptor(memory.descriptor), page_size=memory.size, offset=item.slot * 8
-        )
+        await self.process.pages.seal(fence.page)
+        return _fence_created(fence)
 
     def _destroy_sync(self, message: thunk.DestroySynchronizationObject) -> None:
         self.services.lifecycle.destroy_sync(self._sync_objects([message.hSyncObject])[0])
@@ -759,6 +766,13 @@ class Session:
         return thunk.Scanout(
             width=frame.width, height=frame.height, vblank_count=frame.vblank_count, data=frame.data
         )
+
+
+def _fence_created(fence: MonitoredFence) -> thunk.SyncObjectCreated:
+    memory = fence.page.block.memory
+    return thunk.SyncObjectCreated(
+        hSyncObject=fence.handle, page=Descriptor(memory.descriptor), page_size=memory.size, offset=fence.slot * 8
+    )
 
 
 def _no_context(device: Device) -> Context:

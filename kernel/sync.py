@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -53,7 +53,7 @@ class SyncObject:
     handle: int = 0
     destroyed: bool = False
     waiters: list[Context] = field(default_factory=list)
-    kind: str = "synchronisation object"
+    kind: ClassVar[str] = "synchronisation object"
 
     def can_take(self, value: int) -> bool:
         """Whether a wait for ``value`` would go through now."""

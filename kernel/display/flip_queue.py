@@ -71,6 +71,11 @@ class FlipQueue:
             actions.arm = flip
             self._show(flip, actions)
             return actions
+        if flip.interval == 0:
+            # The frame before it need not stay longer than one vertical blank.
+            before = self.queue[-1] if self.queue else self.armed or self.displayed
+            if before is not None:
+                before.interval = min(before.interval, 1)
         self.queue.append(flip)
         self._arm(actions)
         return actions
@@ -136,17 +141,14 @@ class FlipQueue:
             # An armed frame of interval 0 gives way to a newer one.
             self._replaced.append(self.armed)
             self.armed = None
-        elif not self._due(candidate):
+        elif not self._due():
             return
         self.queue.popleft()
         self.armed = candidate
         if candidate.kind is FlipKind.VSYNC:
             actions.arm = candidate
 
-    def _due(self, flip: Flip) -> bool:
-        """Whether ``flip`` may be latched at the coming vertical sync."""
+    def _due(self) -> bool:
+        """Whether the frame on the screen may give way at the coming vertical sync."""
         displayed = self.displayed
-        if displayed is None:
-            return True
-        hold = 1 if flip.interval == 0 else max(1, displayed.interval)
-        return self.vblank + 1 - self.since >= hold
+        return displayed is None or self.vblank + 1 - self.since >= max(1, displayed.interval)

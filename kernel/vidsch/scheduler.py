@@ -331,7 +331,8 @@ class VidSch:
                 moved = True
                 continue
             now = self._clock()
-            decision = node.policy.decide(now, node.running, list(node.ready))
+            behind = [p.context for p in list(node.hw)[1:] if p.context is not None] if len(node.hw) > 1 else ()
+            decision = node.policy.decide(now, node.running, list(node.ready), behind)
             node.wake_at = decision.wake_at
             if decision.preempt and node.hw:
                 self.preempt(node)

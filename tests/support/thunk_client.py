@@ -32,6 +32,13 @@ def transports(descriptors: bool) -> tuple[Transport, Transport]:
     return StreamTransport(a), StreamTransport(b)
 
 
+def leaves(error: BaseException) -> list[BaseException]:
+    """The exceptions in a group of groups."""
+    if isinstance(error, BaseExceptionGroup):
+        return [leaf for one in error.exceptions for leaf in leaves(one)]
+    return [error]
+
+
 class Commands:
     """A command buffer in the making, with its lists."""
 

@@ -1,7 +1,7 @@
 """What runs next: policies as plain objects, one file each.
 
-A policy sees, for one node, the context whose packet the hardware works on (or None) and the contexts that have a packet ready.
-It answers with a :class:`Decision`. It keeps no reference to a context but in its own bookkeeping, knows no trio, and takes the
+A policy sees, for one node, the context whose packet the hardware works on (or None), the contexts whose packets the hardware
+has behind that, and the contexts that have a packet ready. It answers with a :class:`Decision`. It keeps no reference to a context but in its own bookkeeping, knows no trio, and takes the
 time as an argument. Models "Video Memory Management and GPU Scheduling"; Windows does not document its numbers, so quantum and
 weights are parameters here.
 """
@@ -38,8 +38,13 @@ class Decision:
 class Policy(Protocol):
     """One per node."""
 
-    def decide(self, now: float, running: Schedulable | None, ready: Sequence[Schedulable]) -> Decision:
-        """What to do with one free place in the node's queue. ``ready`` may be empty; ``running`` may be among it."""
+    def decide(
+        self, now: float, running: Schedulable | None, ready: Sequence[Schedulable], behind: Sequence[Schedulable] = ()
+    ) -> Decision:
+        """What to do with one free place in the node's queue. ``ready`` may be empty; ``running`` may be in it and in ``behind``.
+
+        With ``preempt`` everything in the hardware comes back first, so that ``run`` may be one of ``behind``.
+        """
 
     def ran(self, context: Schedulable, seconds: float) -> None:
         """The hardware worked ``seconds`` on a packet of ``context``."""

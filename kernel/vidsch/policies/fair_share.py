@@ -24,24 +24,32 @@ class FairShare:
         self._running: Schedulable | None = None
         self._since = 0.0
 
-    def decide(self, now: float, running: Schedulable | None, ready: Sequence[Schedulable]) -> Decision:
+    def decide(
+        self, now: float, running: Schedulable | None, ready: Sequence[Schedulable], behind: Sequence[Schedulable] = ()
+    ) -> Decision:
         """See the module."""
         if running is not self._running:
             self._running, self._since = running, now
-        if not ready:
-            return Decision()
-        for context in ready:
+        waiting = [c for c in (*ready, *behind) if c is not running]
+        for context in (*ready, *waiting):
             self._used[context] = max(self._used.get(context, self._level), self._level)
-        least = min(ready, key=lambda c: (self._used[c], c.order))
-        self._level = max(self._level, self._used[least])
-        if running is None or least is running:
+        if running is None or not waiting:
+            least = min(ready, key=self._rank, default=None)
+            if least is not None:
+                self._level = max(self._level, self._used[least])
             return Decision(run=least)
+        rival = min(waiting, key=self._rank)
+        self._level = max(self._level, min(self._used[c] for c in (*waiting, running) if c in self._used))
         had = self._used.get(running, self._level) + (now - self._since) / self._weight(running)
-        if had <= self._used[least]:
-            return Decision(run=running if running in ready else least, wake_at=self._since + self.quantum)
-        if now - self._since >= self.quantum:
-            return Decision(run=least, preempt=True)
-        return Decision(run=least, wake_at=self._since + self.quantum)
+        ends = self._since + self.quantum
+        if had > self._used[rival] and now >= ends:
+            return Decision(run=rival, preempt=True)
+        candidates = [c for c in ready if c is running] if had <= self._used[rival] else []
+        run = min(candidates or ready, key=self._rank, default=None)
+        return Decision(run=run, wake_at=ends if now < ends else now + self.quantum)
+
+    def _rank(self, context: Schedulable) -> tuple[float, int]:
+        return self._used[context], context.order
 
     def ran(self, context: Schedulable, seconds: float) -> None:
         """Charge it."""

@@ -10,7 +10,9 @@ from . import Decision, Schedulable
 class Fifo:
     """The order of submission is the order of execution; priorities mean nothing."""
 
-    def decide(self, now: float, running: Schedulable | None, ready: Sequence[Schedulable]) -> Decision:
+    def decide(
+        self, now: float, running: Schedulable | None, ready: Sequence[Schedulable], behind: Sequence[Schedulable] = ()
+    ) -> Decision:
         """The context with the oldest packet."""
         return Decision(run=min(ready, key=lambda c: c.order, default=None))
 

@@ -21,25 +21,29 @@ class PriorityRoundRobin:
         self._last_turn: dict[Schedulable, int] = {}
         self._turns = 0
 
-    def decide(self, now: float, running: Schedulable | None, ready: Sequence[Schedulable]) -> Decision:
+    def decide(
+        self, now: float, running: Schedulable | None, ready: Sequence[Schedulable], behind: Sequence[Schedulable] = ()
+    ) -> Decision:
         """See the module."""
-        if not ready:
-            return Decision()
-        top = max(c.priority for c in ready)
-        equals = [c for c in ready if c.priority == top]
         if running is None:
-            return Decision(run=self._next(now, equals))
-        if top > running.priority:
-            return Decision(run=self._next(now, equals), preempt=True)
+            top = max((c.priority for c in ready), default=0)
+            equals = [c for c in ready if c.priority == top]
+            return Decision(run=self._next(now, equals) if equals else None)
         if running is not self._turn_of:
             self._begin(now, running)
-        if top < running.priority or equals == [running]:
-            return Decision(run=running if running in ready else self._oldest(equals))
-        turn_ends = self._turn_began + self.quantum
-        if now >= turn_ends:
-            return Decision(run=self._next(now, [c for c in equals if c is not running]), preempt=True)
-        # Somebody of the same rank waits: the running one goes on until its turn ends, then they change.
-        return Decision(run=running if running in ready else self._oldest(equals), wake_at=turn_ends)
+        waiting = [c for c in (*ready, *behind) if c is not running]
+        top = max((c.priority for c in waiting), default=running.priority - 1)
+        rivals = [c for c in waiting if c.priority == top]
+        if top > running.priority:
+            return Decision(run=self._next(now, rivals), preempt=True)
+        wake_at = None
+        if top == running.priority:
+            # Somebody of the same rank waits: the running one goes on until its turn ends, then they change.
+            wake_at = self._turn_began + self.quantum
+            if now >= wake_at:
+                return Decision(run=self._next(now, rivals), preempt=True)
+        run = running if running in ready else self._oldest([c for c in rivals if c in ready])
+        return Decision(run=run, wake_at=wake_at)
 
     def ran(self, context: Schedulable, seconds: float) -> None:
         """Turns are counted by the clock, not by use."""
@@ -50,15 +54,15 @@ class PriorityRoundRobin:
         if self._turn_of is context:
             self._turn_of = None
 
-    def _oldest(self, contexts: Sequence[Schedulable]) -> Schedulable:
-        return min(contexts, key=lambda c: (self._last_turn.get(c, 0), c.order))
+    def _oldest(self, contexts: Sequence[Schedulable]) -> Schedulable | None:
+        return min(contexts, key=lambda c: (self._last_turn.get(c, 0), c.order), default=None)
 
-    def _next(self, now: float, contexts: Sequence[Schedulable]) -> Schedulable:
+    def _next(self, now: float, contexts: Sequence[Schedulable]) -> Schedulable | None:
         if self._turn_of in contexts and now < self._turn_began + self.quantum:
-            assert self._turn_of is not None
             return self._turn_of
         chosen = self._oldest(contexts)
-        self._begin(now, chosen)
+        if chosen is not None:
+            self._begin(now, chosen)
         return chosen
 
     def _begin(self, now: float, context: Schedulable) -> None:
