@@ -1,7 +1,7 @@
 """What is bound to the pipeline, and the rule that nothing is read and written at once.
 
-Owns the slots and the counts of uses on resources (``inputs``, ``outputs``). Knows which slot conflicts with which; tells the driver
-nothing: :mod:`runtime.context` does.
+Owns the slots. Knows which slot conflicts with which; tells the driver nothing: :mod:`runtime.output_commands` does. The counts of
+uses are on the resources (``inputs``, ``outputs``).
 """
 
 from __future__ import annotations
@@ -69,10 +69,14 @@ class Bindings:
         """Whether a slot holds the object (a resource: or the pipeline holds it as a buffer)."""
         return any(found is bound for bound in self._all())
 
-    def _all(self) -> Iterator[object]:
+    def _all(self) -> Iterator[object | None]:
         yield from self.shaders
-        for group in (*self.constant_buffers, *self.shader_resources, *self.samplers):
-            yield from group
+        for buffers in self.constant_buffers:
+            yield from buffers
+        for views in self.shader_resources:
+            yield from views
+        for samplers in self.samplers:
+            yield from samplers
         yield from self.cs_uavs
         yield from self.vertex_buffers
         yield from self.so_buffers

@@ -1,6 +1,6 @@
 """ID3D11Device in the runtime: one driver device on one kernel device, the objects made on it, its fence, its removal.
 
-Owns what create calls share: calling the driver in turn, taking its errors, the upload area of the client, state objects by content.
+Owns what create calls share: calling the driver in turn, taking its errors, the client's upload area, state objects by content.
 """
 
 from __future__ import annotations

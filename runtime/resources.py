@@ -81,9 +81,10 @@ class Resource(DeviceObject):
         super().__init__(device)
         self.dimension = dd.D3D10DDIRESOURCE_TYPE.BUFFER
         self.usage = Usage.DEFAULT
-        self.bind_flags = BindFlag.NONE
-        self.cpu_access_flags = CpuAccessFlag.NONE
-        self.misc_flags = ResourceMiscFlag.NONE
+        # Plain numbers: operators of IntFlag cost a microsecond each.
+        self.bind_flags = 0
+        self.cpu_access_flags = 0
+        self.misc_flags = 0
         self.format = DXGI_FORMAT.UNKNOWN
         self.info: FormatInfo = FORMATS[DXGI_FORMAT.UNKNOWN]
         self.width = self.height = self.depth = 1
@@ -194,8 +195,7 @@ def buffer_of(device: Device, m: api.CreateBuffer) -> Buffer:
     require(len(m.initial) <= 1, f"initial data: {len(m.initial)} pieces, a buffer has one subresource")
     buffer = Buffer(device)
     buffer.usage, buffer.byte_width, buffer.width = usage, m.byte_width, m.byte_width
-    buffer.bind_flags, buffer.misc_flags = BindFlag(m.bind_flags), ResourceMiscFlag(m.misc_flags)
-    buffer.cpu_access_flags = CpuAccessFlag(m.cpu_access_flags)
+    buffer.bind_flags, buffer.misc_flags, buffer.cpu_access_flags = m.bind_flags, m.misc_flags, m.cpu_access_flags
     buffer.stride = m.structure_byte_stride if structured else 0
     return buffer
 
@@ -269,8 +269,7 @@ def texture_of(device: Device, m: api.CreateTexture) -> Texture:
     texture.width, texture.height, texture.depth = m.width, m.height, m.depth
     texture.mip_levels, texture.array_size = mips, m.array_size
     texture.sample_count, texture.sample_quality = m.sample_count, m.sample_quality
-    texture.bind_flags, texture.misc_flags = BindFlag(m.bind_flags), ResourceMiscFlag(m.misc_flags)
-    texture.cpu_access_flags = CpuAccessFlag(m.cpu_access_flags)
+    texture.bind_flags, texture.misc_flags, texture.cpu_access_flags = m.bind_flags, m.misc_flags, m.cpu_access_flags
     total = sum(texture.mip_bytes(mip)[2] for mip in range(mips)) * m.array_size * m.sample_count
     require(total < MAX_RESOURCE_BYTES, f"width: the texture has {total} bytes, at most {MAX_RESOURCE_BYTES - 1} are allowed")
     require(
@@ -332,9 +331,9 @@ _DDI_MISC: Final = (
 )
 
 
-def ddi_bind_flags(flags: BindFlag) -> dd.D3D10_DDI_RESOURCE_BIND_FLAG:
+def ddi_bind_flags(flags: int) -> dd.D3D10_DDI_RESOURCE_BIND_FLAG:
     """The DDI's bind flags: the low seven bits agree, the others do not."""
-    found = dd.D3D10_DDI_RESOURCE_BIND_FLAG(int(flags) & 0x7F)
+    found = dd.D3D10_DDI_RESOURCE_BIND_FLAG(flags & 0x7F)
     for ours, theirs in _DDI_BINDS:
         if flags & ours:
             found |= theirs

@@ -177,7 +177,8 @@ class Session:
         except RemoteError as error:
             raise ApiError(hresult_of(error.code), error.message).call_error() from None
         except ChannelClosed as error:
-            raise ApiError(HRESULT.DXGI_ERROR_DEVICE_REMOVED, f"the connection to the kernel is lost: {error}").call_error() from None
+            lost = ApiError(HRESULT.DXGI_ERROR_DEVICE_REMOVED, f"the connection to the kernel is lost: {error}")
+            raise lost.call_error() from None
         finally:
             self._release()
 

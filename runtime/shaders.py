@@ -193,7 +193,7 @@ def stream_output_entries(
     for number, entry in enumerate(declarations):
         where = f"declarations[{number}]"
         require(entry.stream < 4 and entry.slot < 4, f"{where}: stream {entry.stream}, slot {entry.slot} are not in 0..3")
-        require(0 < entry.count, f"{where}: no components")
+        require(entry.count > 0, f"{where}: no components")
         if not entry.semantic:
             for at in range(0, entry.count, 4):
                 mask = (1 << min(4, entry.count - at)) - 1

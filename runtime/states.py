@@ -186,7 +186,7 @@ def rasterizer_desc(m: api.CreateRasterizerState) -> tuple[Any, dd.D3D10_DDI_RAS
     return key, dd.D3D10_DDI_RASTERIZER_DESC(
         _enum(dd.D3D10_DDI_FILL_MODE, m.fill_mode, "fill_mode"),
         _enum(dd.D3D10_DDI_CULL_MODE, m.cull_mode, "cull_mode"),
-        *key[2:],  # type: ignore[arg-type]
+        *key[2:],
     )
 
 

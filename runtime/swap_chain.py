@@ -1,7 +1,7 @@
 """DXGI swap chains: rules, back buffers, presenting, rotation, frame latency, statistics.
 
-Models "DXGI flip model", IDXGISwapChain1 and the presentation paths of "Passing DXGI Information at Resource Creation Time". A chain
-owns (or waits for) one video present source. A flip-model chain flips its back buffers; a blt-model chain copies to a primary that
+Models "DXGI flip model", IDXGISwapChain1 and the paths of "Passing DXGI Information at Resource Creation Time". A chain owns (or
+waits for) one video present source. A flip-model chain flips its back buffers; a blt-model chain copies to a primary that
 the runtime holds; what cannot be scanned out as it is (multisampled, of another size than the mode) goes through two proxies.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import trio
 
@@ -202,14 +202,14 @@ class SwapChain(DeviceObject):
         texture.format = DXGI_FORMAT(desc.format)
         texture.info = FORMATS[texture.format]
         texture.width, texture.height = width, height
-        texture.bind_flags = BindFlag.RENDER_TARGET
+        texture.bind_flags = int(BindFlag.RENDER_TARGET)
         if back:
             texture.swap_chain = self
             texture.sample_count, texture.sample_quality = desc.sample_count, desc.sample_quality
-            texture.bind_flags = BindFlag.NONE
+            texture.bind_flags = 0
             for usage, bind in _USAGES:
                 if desc.buffer_usage & usage:
-                    texture.bind_flags |= bind
+                    texture.bind_flags |= int(bind)
         mode = DXGI_DDI_MODE_DESC(width, height, texture.format, self._refresh_rate())
         flags = DXGI_DDI_PRIMARY_FLAGS.OPTIONAL if optional else DXGI_DDI_PRIMARY_FLAGS.NONE
         primary = DXGI_DDI_PRIMARY_DESC(flags, self.source, mode)

@@ -25,7 +25,7 @@ from .objects import new_handle
 from .thunks import KernelDevice, KernelLink
 
 if TYPE_CHECKING:
-    from .device import Device
+    pass
 
 _log = logging.getLogger("runtime")
 tracer = Tracer("runtime")
@@ -87,10 +87,10 @@ def load_driver(name: str) -> Callable[[dd.D3D10DDIARG_OPENADAPTER], Any]:
 
 def check(code: Any, what: str) -> int:
     """Raise ApiError for a failed HRESULT of a driver entry."""
-    code = int(code or 0) & 0xFFFF_FFFF
-    if code & 0x8000_0000:
-        raise ApiError(code, f"the driver's {what} failed with {hresult_name(code)}")
-    return code
+    number = int(code or 0) & 0xFFFF_FFFF
+    if number & 0x8000_0000:
+        raise ApiError(number, f"the driver's {what} failed with {hresult_name(number)}")
+    return number
 
 
 class Adapter:

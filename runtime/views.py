@@ -1,7 +1,7 @@
 """Views: the rules of their descriptions, the subresources they cover, and creating them in the driver.
 
 Models D3D11_SHADER_RESOURCE_VIEW_DESC and its sisters, and the D3D11DDIARG_CREATE…VIEW structures. A view of a fully typed texture
-has that format (back buffers may be cast within their family); a view of a typeless one any format of the family that can be used so.
+has that format (back buffers may be cast within their family); a view of a typeless one any usable format of the family.
 """
 
 from __future__ import annotations

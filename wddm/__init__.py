@@ -1,7 +1,7 @@
 """The Windows Display Driver Model as a running GPU stack.
 
-An app writes ``import wddm``; every name of the client API, ``launch`` and ``connect`` are here. They are looked up when first used,
-so that a process which needs ``wddm.hw`` or ``wddm.wire`` alone loads nothing else.
+An app writes ``import wddm``; every name of the client API, ``launch`` and ``connect`` are here. They are looked up when first
+used, so that a process which needs ``wddm.hw`` or ``wddm.wire`` alone loads nothing else.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from wddm import blocking, dxbc
+    from wddm import blocking as blocking
+    from wddm import dxbc as dxbc
+    from wddm import hlsl as hlsl
     from wddm.client import *  # noqa: F403
-    from wddm.stack import launch
+    from wddm.stack import launch as launch
 
 _SUBMODULES = frozenset({"blocking", "client", "ddi", "dxbc", "hlsl", "hw", "stack", "trace", "wire"})
 

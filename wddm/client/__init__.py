@@ -6,31 +6,13 @@ objects without async.
 
 from __future__ import annotations
 
-from .context import ImmediateContext
-from .device import Device
+from .context import ImmediateContext as ImmediateContext
+from .device import Device as Device
 from .enums import *  # noqa: F403
-from .errors import D3DError
-from .gpu import Gpu, connect, connect_over
-from .resources import (
-    BlendState,
-    Buffer,
-    DepthStencilState,
-    DepthStencilView,
-    DeviceChild,
-    InputLayout,
-    Query,
-    RasterizerState,
-    RenderTargetView,
-    Resource,
-    SamplerState,
-    Shader,
-    ShaderResourceView,
-    Texture,
-    Texture1D,
-    Texture2D,
-    Texture3D,
-    UnorderedAccessView,
-    View,
-)
-from .swap_chain import SwapChain
+from .errors import D3DError as D3DError
+from .gpu import Gpu as Gpu
+from .gpu import connect as connect
+from .gpu import connect_over as connect_over
+from .resources import *  # noqa: F403
+from .swap_chain import SwapChain as SwapChain
 from .values import *  # noqa: F403

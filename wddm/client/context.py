@@ -1,8 +1,8 @@
 """The immediate context: records commands in Python lists that travel in batches.
 
-What Direct3D returns nothing from is a plain method: it appends a tuple and returns. A batch goes out when it is long enough, before
-every awaited call, and by :meth:`ImmediateContext.flush`. Mapping, reading, query results and waiting are awaited. An error of a
-recorded command is raised by the next awaited call; the commands after it were carried out.
+What Direct3D returns nothing from is a plain method: it appends a tuple and returns. A batch goes out when it is long enough,
+before every awaited call, and by :meth:`ImmediateContext.flush`. Mapping, reading, query results and waiting are awaited. An error
+of a recorded command is raised by the next awaited call; the commands after it were carried out.
 """
 
 from __future__ import annotations
@@ -201,7 +201,9 @@ class ImmediateContext:
         finally:
             self.unmap(source, index)
 
-    async def read_buffer(self, buffer: Buffer, dtype: Any = np.uint8, offset: int = 0, size: int | None = None) -> npt.NDArray[Any]:
+    async def read_buffer(
+        self, buffer: Buffer, dtype: Any = np.uint8, offset: int = 0, size: int | None = None
+    ) -> npt.NDArray[Any]:
         """A copy of ``size`` bytes (all from ``offset``) of a buffer as a flat array of ``dtype``."""
         size = buffer.byte_width - offset if size is None else size
         if buffer.usage is Usage.STAGING and buffer.cpu_access_flags & CpuAccessFlag.READ:
@@ -229,7 +231,8 @@ class ImmediateContext:
         device, form = self.device, texels(texture.format)
         full = (*size, 1, 1)[:3]
         whole = [-(-n // step) * step for n, step in zip(full, (form.across, form.down, 1), strict=True)]
-        options = {"format": texture.format, "usage": Usage.STAGING, "bind_flags": 0, "cpu_access_flags": CpuAccessFlag.READ}
+        options: dict[str, Any] = {"format": texture.format, "usage": Usage.STAGING, "bind_flags": 0}
+        options["cpu_access_flags"] = CpuAccessFlag.READ
 
         async def make() -> Texture:
             if texture.dimension == 1:

@@ -369,7 +369,9 @@ class Device:
                 known if known is not None else found for known, found in zip(size, reversed(spatial), strict=True)
             )
         width, height, depth = (*size, 1, 1)[:3]
-        assert width is not None and height is not None and depth is not None
+        assert width is not None
+        assert height is not None
+        assert depth is not None
         message = api.CreateTexture(
             device=self.id,
             dimension=dimension,
@@ -567,7 +569,8 @@ class Device:
         shader, given as the object or as its container."""
         described = []
         for name, index, format, *rest in elements:
-            slot, offset, step, rate = (*rest, *(0, APPEND_ALIGNED_ELEMENT, 0, 0)[len(rest) :])
+            filled: list[Any] = [*rest, *(0, APPEND_ALIGNED_ELEMENT, 0, 0)[len(rest) :]]
+            slot, offset, step, rate = filled
             described.append(
                 api.InputElement(
                     semantic=name,

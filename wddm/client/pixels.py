@@ -38,6 +38,7 @@ class Texels:
         info = FORMATS.get(DXGI_FORMAT(format)) if format in DXGI_FORMAT._value2member_map_ else None
         if info is None or not info.bits:
             raise ValueError(f"format {format} has no layout in memory")
+        self.dtype: np.dtype[Any]
         self.across = self.down = info.block_size
         self.channels = 0
         widths = {c.bits for c in info.channels}

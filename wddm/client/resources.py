@@ -13,6 +13,28 @@ from .enums import BindFlag, CpuAccessFlag, Format, QueryType, ResourceMiscFlag,
 if TYPE_CHECKING:
     from .device import Device
 
+__all__ = [
+    "BlendState",
+    "Buffer",
+    "DepthStencilState",
+    "DepthStencilView",
+    "DeviceChild",
+    "InputLayout",
+    "Query",
+    "RasterizerState",
+    "RenderTargetView",
+    "Resource",
+    "SamplerState",
+    "Shader",
+    "ShaderResourceView",
+    "Texture",
+    "Texture1D",
+    "Texture2D",
+    "Texture3D",
+    "UnorderedAccessView",
+    "View",
+]
+
 
 class DeviceChild:
     """What every object of a device has. ``id`` is 0 after :meth:`release`."""

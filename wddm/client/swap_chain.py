@@ -56,7 +56,6 @@ class SwapChain(DeviceChild):
         return len(self._buffers)
 
     def _adopt(self, ids: list[int]) -> None:
-        size = {"width": self._message.width, "height": self._message.height}
         bind = 0
         for usage, flag in (
             (BufferUsage.RENDER_TARGET_OUTPUT, BindFlag.RENDER_TARGET),
@@ -75,7 +74,8 @@ class SwapChain(DeviceChild):
                     format=self._message.format,
                     sample_count=self._message.sample_count,
                     bind_flags=bind,
-                    **size,
+                    width=self._message.width,
+                    height=self._message.height,
                 ),
             )
             for id in ids

@@ -280,7 +280,7 @@ class StreamOutputEntry(Struct):
 
 @API.request(reply=Created)
 class CreateShader(Struct):
-    """A shader of ``stage`` VS 0, HS 1, DS 2, GS 3, PS 4, CS 5. For GS with ``stream_output`` also a VS or DS container is allowed."""
+    """A shader of ``stage`` VS 0, HS 1, DS 2, GS 3, PS 4, CS 5. With ``stream_output`` a GS may also be a VS or DS container."""
 
     device: U32
     stage: U8
