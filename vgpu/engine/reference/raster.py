@@ -1,8 +1,8 @@
 """Rasterisation: from clipped primitives to quads with coverage.
 
 Positions are snapped to 1/256 pixel; coverage is decided with exact integers. Triangles: pixel centres (or sample positions)
-inside, top-left rule. Lines: diamond-exit rule, or a rectangle 1.4 pixels wide when the rasteriser state says multisample. Points: a
-square of one pixel. DEVIATES: lines antialiased by alpha are drawn aliased.
+inside, top-left rule. Lines: diamond-exit rule, or a rectangle 1.4 pixels wide when the rasteriser state says multisample.
+Points: a square of one pixel. DEVIATES: lines antialiased by alpha are drawn aliased.
 
 Whatever the primitive, a :class:`Setup` says how to interpolate: up to three weights that are linear in the pixel's place.
 """

@@ -1,7 +1,7 @@
 """The fixed-function tessellator: from tessellation factors to domain points and primitives, one patch at a time.
 
-An edge of factor f is cut into n segments. Integer and power-of-two partitioning: n equal ones. Fractional: n is the next odd or even
-number; all segments have the length 1/f but two, which grow from nothing as f does, placed where n - 2 becomes n; the cuts are
+An edge of factor f is cut into n segments. Integer and power-of-two partitioning: n equal ones. Fractional: n is the next odd or
+even number; all segments have the length 1/f but two, which grow from nothing as f does, placed where n - 2 becomes n; the cuts are
 symmetric about the middle. Rings of points lead from the outside factors in to the inside factors; between two rings, triangles
 are stitched by walking both in the order of their places. DEVIATES: the order of triangles within a patch, and which diagonal a
 transition takes, are this device's own (they are published nowhere); the points on every edge depend on its factor alone, so
@@ -90,7 +90,8 @@ def _mirror(left: list[float], n: int) -> list[float]:
 def tessellate(
     domain: int, partitioning: int, output: int, edges: tuple[float, ...], inside: tuple[float, ...], limit: float = MAX_FACTOR
 ) -> Mesh:
-    """The mesh of one patch; empty when an edge factor is not positive. ``edges``: 4, 3 or 2 (density, detail); ``inside``: 2, 1, 0."""
+    """The mesh of one patch; empty when an edge factor is not positive. ``edges``: 4, 3 or 2 (density, detail); ``inside``: 2, 1
+    or none."""
     if any(not e > 0 for e in edges):  # NaN culls as well
         return Mesh()
     if domain == ISOLINE:
