@@ -183,6 +183,8 @@ class Translator:
         Modifiers are put on the words; integer absolute values and modifiers of raw sources are computed beforehand, since the
         hardware types a modifier by the operation that uses it.
         """
+        if not positions:
+            return []
         swizzle = operand.swizzle
         components = [swizzle[p] for p in positions]
         words = self.fetch(operand, components)
@@ -233,9 +235,8 @@ class Translator:
         if type in _SCALAR_SYSTEM:
             return [SYSTEM | _SCALAR_SYSTEM[type] for _ in components]
         if type in _VECTOR_SYSTEM:
-            if max(components) > 2:
-                return [self.builder.literal(0) if c > 2 else SYSTEM | (_VECTOR_SYSTEM[type] + c) for c in components]
-            return [SYSTEM | (_VECTOR_SYSTEM[type] + c) for c in components]
+            # These have three components; a fourth reads 0.
+            return [SYSTEM | (_VECTOR_SYSTEM[type] + c) if c < 3 else self.builder.literal(0) for c in components]
         raise ShaderError(f"{type.name} cannot be read")
 
     def temp(self, operand: Operand) -> int:

@@ -41,6 +41,21 @@ async def test_swizzles_are_read_before_they_are_written(gpu: FakeGpu) -> None:
     assert floats(out)[:4] == [7.0, 7.0, 17.0, 22.0]
 
 
+async def test_swapc_reads_everything_first(gpu: FakeGpu) -> None:
+    out = await gpu.compute(
+        f"""{GROUP}
+        dcl_temps 2
+        mov r0.xyzw, l(1, 2, 3, 4)
+        mov r1.xyzw, l(5, 6, 7, 8)
+        swapc r0.xyzw, r1.xyzw, l(1, 0, 1, 0), r0.yxwz, r1.xyzw
+        swapc r0.xy, r1.xy, r0.zwzz, r1.xyxx, r0.xyxx
+        store_raw u0.xyzw, l(0), r0.xyzw
+        store_raw u0.xyzw, l(16), r1.xyzw"""
+    )
+    # First: r0 = (5, 1, 7, 3), r1 = (2, 6, 4, 8); then both lanes swap again.
+    assert out[:8].tolist() == [5, 1, 7, 3, 2, 6, 4, 8]
+
+
 async def test_dot_products_and_saturate(gpu: FakeGpu) -> None:
     out = await gpu.compute(
         f"""{GROUP}

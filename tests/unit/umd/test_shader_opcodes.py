@@ -47,6 +47,7 @@ from wddm.dxbc.program import (
     tgsm,
     uav,
 )
+from wddm.hw.isa import DeclarationKind, Op, ProgramFlag
 from wddm.hw.isa_check import check
 
 FLOAT4 = (ReturnType.FLOAT,) * 4
@@ -243,3 +244,32 @@ def test_hull_phases_become_two_entries() -> None:
     check(shader)
     assert shader.patch_entry == 5  # four loads into outputs and RET
     assert len(shader.instructions) == 5 + 3 + 1
+
+
+def test_hull_without_a_control_point_phase_passes_through() -> None:
+    fork = Phase(
+        Opcode.HS_FORK_PHASE,
+        [
+            Declaration(Opcode.DCL_OUTPUT_SIV, out(0, "x"), system_value=SystemValue.FINAL_LINE_DETAIL_TESSFACTOR),
+            Declaration(Opcode.DCL_INPUT, register(RegisterType.INPUT_CONTROL_POINT, 2, 0, mask="x")),
+        ],
+        [
+            Instruction(Opcode.MOV, [out(0, "x"), register(RegisterType.OUTPUT_CONTROL_POINT, 1, 0, select="x")]),
+            Instruction(Opcode.RET),
+        ],
+    )
+    declarations = [
+        Declaration(Opcode.DCL_INPUT_CONTROL_POINT_COUNT, count=2),
+        Declaration(Opcode.DCL_OUTPUT_CONTROL_POINT_COUNT, count=2),
+        Declaration(Opcode.DCL_TESSELLATOR_DOMAIN, tess_domain=TessDomain.ISOLINE),
+        Declaration(Opcode.DCL_TESSELLATOR_PARTITIONING, tess_partitioning=TessPartitioning.POW2),
+        Declaration(Opcode.DCL_TESSELLATOR_OUTPUT_PRIMITIVE, tess_output=TessOutput.LINE),
+    ]
+    program = Program(ProgramType.HULL, 5, 0, declarations, [], [fork])
+    shader = translate(program, signature=[translation.SignatureElement(0, 15), translation.SignatureElement(1, 3)])
+    check(shader)
+    assert shader.flags & ProgramFlag.PASS_THROUGH
+    assert shader.patch_entry == 0
+    outputs = shader.declarations[shader.declarations["kind"] == DeclarationKind.OUTPUT]
+    assert outputs["index"].tolist() == [0, 1]
+    assert shader.instructions["op"].tolist() == [Op.LOAD_INPUT, Op.RET]
