@@ -15,7 +15,7 @@ from wddm.ddi.dxgiformat import DXGI_FORMAT
 
 from . import bindings as b
 from .commands import Call, CommandGroup, Pending, handles, sequence
-from .errors import invalid_arg, require
+from .errors import float4, invalid_arg, require
 from .queries import Query
 from .resources import Buffer, Resource
 from .shaders import InputLayout, Shader
@@ -233,7 +233,7 @@ class BindCommands(CommandGroup):
 
     def om_set_blend_state(self, id: int, factor: list[float], mask: int) -> Pending:
         state = self.device.get(id, BlendState, "blend_state") if id else None
-        factors = tuple(map(float, factor))
+        factors = float4(factor)
         bound = self.bound
         if state is bound.blend and factors == bound.blend_factor and mask == bound.sample_mask:
             return None

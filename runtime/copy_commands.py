@@ -13,7 +13,7 @@ from wddm.ddi.dxgiformat import FormatAbility
 
 from . import bindings as b
 from .commands import CommandGroup, Pending
-from .errors import ApiError, invalid_arg, require
+from .errors import ApiError, float4, float32, invalid_arg, require
 from .resources import Buffer, Resource, Texture, format_info
 from .views import DepthStencilView, RenderTargetView, ShaderResourceView, UnorderedAccessView
 
@@ -31,7 +31,7 @@ class CopyCommands(CommandGroup):
     def clear_render_target_view(self, id: int, color: list[float]) -> Pending:
         view = self.device.get(id, RenderTargetView, "render_target_view")
         view.resource.written = True
-        return self._ddi.pfnClearRenderTargetView(view.handle, tuple(map(float, color)))  # type: ignore[no-any-return]
+        return self._ddi.pfnClearRenderTargetView(view.handle, float4(color))  # type: ignore[no-any-return]
 
     def clear_depth_stencil_view(self, id: int, flags: int, depth: float, stencil: int) -> Pending:
         view = self.device.get(id, DepthStencilView, "depth_stencil_view")
@@ -52,7 +52,7 @@ class CopyCommands(CommandGroup):
     def clear_unordered_access_view_float(self, id: int, values: list[float]) -> Pending:
         view = self.device.get(id, UnorderedAccessView, "unordered_access_view")
         require(view.resource.stride == 0, "unordered_access_view: a structured buffer is cleared with integers")
-        return self._ddi.pfnClearUnorderedAccessViewFloat(view.handle, tuple(map(float, values)))  # type: ignore[no-any-return]
+        return self._ddi.pfnClearUnorderedAccessViewFloat(view.handle, float4(values))  # type: ignore[no-any-return]
 
     # ----- copies ----------------------------------------------------------------------------------------------------------
 
@@ -243,7 +243,7 @@ class CopyCommands(CommandGroup):
         resource: Texture = self.device.get(id, Texture, "resource")
         require(bool(resource.misc_flags & ResourceMiscFlag.RESOURCE_CLAMP), "resource: it was not created with RESOURCE_CLAMP")
         require(lod >= 0, f"min_lod: {lod} is negative")
-        return self._ddi.pfnSetResourceMinLOD(resource.handle, float(lod))  # type: ignore[no-any-return]
+        return self._ddi.pfnSetResourceMinLOD(resource.handle, float32(lod))  # type: ignore[no-any-return]
 
 
 def _box(box: list[int] | None, size: tuple[int, int, int], resource: Resource, name: str) -> tuple[int, ...] | None:

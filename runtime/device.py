@@ -131,7 +131,8 @@ class Device:
             return
         code = api_code(code)
         self.removed = (code, sentence)
-        _log.warning("device %d of %s is removed: %s: %s", self.id, self.session.name, hresult_name(code), sentence)
+        level = logging.DEBUG if self.session.ending else logging.WARNING
+        _log.log(level, "device %d of %s is removed: %s: %s", self.id, self.session.name, hresult_name(code), sentence)
         self.session.notify(api.DeviceRemoved(device=self.id, code=code, name=hresult_name(code), sentence=sentence))
         self.context.abandon()
         self.frames.wake()

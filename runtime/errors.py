@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import struct
+from collections.abc import Sequence
+
 from wddm.ddi.status import HRESULT, hresult_name, hresult_sentence
 from wddm.wire.channel import CallError
 
@@ -34,6 +38,26 @@ def require(condition: bool, sentence: str) -> None:
     """Raise E_INVALIDARG with ``sentence`` unless ``condition``."""
     if not condition:
         raise ApiError(HRESULT.E_INVALIDARG, sentence)
+
+
+_FLOAT = struct.Struct("<f")
+_FLOATS = struct.Struct("<4f")
+
+
+def float32(value: float) -> float:
+    """The nearest 32-bit float, as the API takes it; what is beyond its range becomes infinite."""
+    try:
+        return float(_FLOAT.unpack(_FLOAT.pack(value))[0])
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def float4(values: Sequence[float]) -> tuple[float, ...]:
+    """Four numbers as 32-bit floats."""
+    try:
+        return _FLOATS.unpack(_FLOATS.pack(*values))
+    except OverflowError:
+        return tuple(map(float32, values))
 
 
 #: What a driver may report, as the application sees it.

@@ -10,6 +10,8 @@ from enum import IntEnum
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from wddm.ddi.status import HRESULT
+
 from .errors import ApiError, invalid_arg
 
 if TYPE_CHECKING:
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 
 #: Numbers that this process hands to drivers as hDrv… and hRT… of their objects.
 _handles = count(1)
+
+
+#: Objects of one connection that may exist at a time.
+MAX_OBJECTS = 1 << 18
 
 
 class Kind(IntEnum):
@@ -74,8 +80,8 @@ class ObjectTable:
 
     def add(self, kind: Kind, found: Any) -> int:
         """A new id for an object. Raises E_OUTOFMEMORY when ids run out."""
-        if self._serial >= (1 << 28) - 1:
-            raise ApiError(0x8007000E, "the connection has used up its ids")
+        if self._serial >= (1 << 28) - 1 or len(self.by_id) >= MAX_OBJECTS:
+            raise ApiError(HRESULT.E_OUTOFMEMORY, f"the connection has used up its ids ({len(self.by_id)} objects exist)")
         self._serial += 1
         id = self._serial << 4 | kind
         self.by_id[id] = found

@@ -63,7 +63,10 @@ class Session:
         self.adapter: Adapter | None = None
         self._connect_kernel = connect_kernel
         self._driver = driver
-        self._greeted = False
+        self._said_hello = False
+        self._greeted = False  #: the kernel has answered
+        self._linked = False
+        self.ending = False  #: the client has gone
         self._nursery: trio.Nursery
         self._present_ids = 0
         self._opening = trio.Lock()
@@ -115,11 +118,12 @@ class Session:
         finally:
             for device in self.devices.values():
                 device.forget()
-            if self._greeted:
+            if self._linked:
                 self.link.close()
 
     async def _end(self) -> None:
         """The client has gone: let the driver destroy its devices, if it can."""
+        self.ending = True
         with trio.move_on_after(END_TIMEOUT):
             for device in self.devices.values():
                 if not self._greeted or self.link.channel.closed:
@@ -210,14 +214,16 @@ class Session:
                 HRESULT.E_NOINTERFACE,
                 f"{m.protocol} {m.version} is not spoken here, but {api.API.name} {api.API.version}",
             )
-        if self._greeted:
+        if self._said_hello:
             raise ApiError(HRESULT.E_UNEXPECTED, "hello was said before")
+        self._said_hello = True
         self.name = f"client {m.process!r}" if m.process else "a client"
         try:
             transport = await self._connect_kernel()
         except OSError as error:
             raise ApiError(HRESULT.DXGI_ERROR_NOT_CURRENTLY_AVAILABLE, error.strerror or str(error)) from None
         self.link = KernelLink(transport)
+        self._linked = True
         self.link.lost = self._kernel_lost
         await self._nursery.start(self.link.run)
         await self.link.open(m.process)
@@ -399,9 +405,14 @@ class Session:
         result = device.turn.enter(lambda: self._execute(device, m))
         if isawaitable(result):
             return result
-        if self.link.channel.congested:
-            return self.link.channel.drained()
+        if self.link.channel.congested or self.channel.congested:
+            return self._drained()
         return None
+
+    async def _drained(self) -> None:
+        """A slow kernel slows the client, and so does a client that does not read what it is told."""
+        await self.link.channel.drained()
+        await self.channel.drained()
 
     def _execute(self, device: Device, m: api.ExecuteCommands) -> Any:
         pending = device.context.execute(m.commands)

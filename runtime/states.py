@@ -10,7 +10,7 @@ from wddm.ddi import d3d10umddi as dd
 from wddm.ddi.status import HRESULT
 from wddm.wire import api
 
-from .errors import ApiError, require
+from .errors import ApiError, float4, float32, require
 from .objects import DeviceObject, Kind
 
 if TYPE_CHECKING:
@@ -180,7 +180,8 @@ def rasterizer_desc(m: api.CreateRasterizerState) -> tuple[Any, dd.D3D10_DDI_RAS
     for name, value in (("depth_bias_clamp", m.depth_bias_clamp), ("slope_scaled_depth_bias", m.slope_scaled_depth_bias)):
         require(not math.isnan(value), f"{name}: not a number")
     key = (
-        m.fill_mode, m.cull_mode, m.front_counter_clockwise, m.depth_bias, m.depth_bias_clamp, m.slope_scaled_depth_bias,
+        m.fill_mode, m.cull_mode, m.front_counter_clockwise, m.depth_bias, float32(m.depth_bias_clamp),
+        float32(m.slope_scaled_depth_bias),
         m.depth_clip_enable, m.scissor_enable, m.multisample_enable, m.antialiased_line_enable,
     )  # fmt: skip
     return key, dd.D3D10_DDI_RASTERIZER_DESC(
@@ -213,12 +214,11 @@ def sampler_desc(m: api.CreateSamplerState) -> tuple[Any, dd.D3D10_DDI_SAMPLER_D
     func = dd.D3D10_DDI_COMPARISON_FUNC.NEVER
     if comparison:
         func = _enum(dd.D3D10_DDI_COMPARISON_FUNC, m.comparison_func, "comparison_func")
-    border = tuple(m.border_color) if dd.D3D10_DDI_TEXTURE_ADDRESS_MODE.BORDER in (u, v, w) else (0.0, 0.0, 0.0, 0.0)
-    desc = dd.D3D10_DDI_SAMPLER_DESC(
-        dd.D3D10_DDI_FILTER(int(filter)), u, v, w, m.mip_lod_bias, m.max_anisotropy if anisotropic else 1, func, border,
-        m.min_lod, m.max_lod,
-    )  # fmt: skip
-    key = (filter, u, v, w, m.mip_lod_bias, desc.MaxAnisotropy, func, border, m.min_lod, m.max_lod)
+    border = float4(m.border_color) if dd.D3D10_DDI_TEXTURE_ADDRESS_MODE.BORDER in (u, v, w) else (0.0, 0.0, 0.0, 0.0)
+    bias, low, high = float32(m.mip_lod_bias), float32(m.min_lod), float32(m.max_lod)
+    aniso = m.max_anisotropy if anisotropic else 1
+    desc = dd.D3D10_DDI_SAMPLER_DESC(dd.D3D10_DDI_FILTER(int(filter)), u, v, w, bias, aniso, func, border, low, high)
+    key = (filter, u, v, w, bias, aniso, func, border, low, high)
     return key, desc
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import trio
 
 from wddm.ddi.status import HRESULT
 from wddm.wire import api
@@ -55,6 +56,7 @@ BATCH_COMMANDS: Final = 512  #: commands after which a batch goes out by itself
 BATCH_BYTES: Final = 1 << 20  #: bytes of data inside commands after which it does
 DEFAULT_SPIN: Final = 200.0  #: microseconds of looking at the fence page before waiting for a message
 _KEPT_STAGING: Final = 8
+_LOST: Final = 0xFFFF_FFFF_FFFF_FFFF  #: value of a fence whose signaller is lost
 
 
 def _ids(objects: Sequence[Any]) -> list[int]:
@@ -120,19 +122,26 @@ class ImmediateContext:
 
         Looks at the fence page for up to ``spin`` microseconds (0: not at all), then waits for a message.
         """
-        page = self.device.fence_page
-        if page is not None and self.device.removed is None:
-            if page[0] >= value:
+        if self._passed(value, spin):
+            # What the runtime told before the fence was queued is in the socket: let it be received.
+            await trio.lowlevel.checkpoint()
+            await trio.lowlevel.checkpoint()
+            if self.device.removed is None:
                 self.device.raise_recorded()
                 return
-            if spin > 0:
-                end = time.perf_counter_ns() + int(spin * 1000)
-                while time.perf_counter_ns() < end:
-                    if page[0] >= value:
-                        self.device.raise_recorded()
-                        return
-                    os.sched_yield()
         await self._call(api.WaitFence(device=self.device.id, value=value), Nothing)
+
+    def _passed(self, value: int, spin: float) -> bool:
+        """Whether the fence page shows the value, within ``spin`` microseconds. A lost device's fence shows the greatest value."""
+        page = self.device.fence_page
+        if page is None or self.device.removed is not None:
+            return False
+        end = time.perf_counter_ns() + int(spin * 1000)
+        while not value <= page[0] < _LOST:
+            if page[0] == _LOST or time.perf_counter_ns() >= end:
+                return False
+            os.sched_yield()
+        return True
 
     async def wait_idle(self, *, spin: float = DEFAULT_SPIN) -> None:
         """Flush and wait until the GPU has done everything recorded so far."""
@@ -143,7 +152,13 @@ class ImmediateContext:
     async def map(self, resource: Resource, subresource: int = 0, map_type: int = MapType.READ, map_flags: int = 0) -> Mapped:
         """ID3D11DeviceContext::Map. Waits for the GPU unless DO_NOT_WAIT asks for DXGI_ERROR_WAS_STILL_DRAWING instead."""
         message = api.Map(resource=resource.id, subresource=subresource, type=map_type, flags=map_flags)
-        reply = await self._call(message, api.Mapped)
+        reply = await self.device.call(message, api.Mapped)
+        try:
+            self.device.raise_recorded()
+        except D3DError:
+            # The caller gets the error instead of the map, and so cannot end it.
+            self._record(c.UNMAP, resource.id, subresource)
+            raise
         if reply.memory_id:
             data = self.device.memory(reply)
         else:

@@ -6,7 +6,7 @@ in Direct3D.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from .enums import BindFlag, CpuAccessFlag, Format, QueryType, ResourceMiscFlag, ShaderStage, Usage
 
@@ -36,8 +36,12 @@ __all__ = [
 ]
 
 
+#: The number of an object that was given up: the runtime refuses it wherever it is used.
+RELEASED: Final = 0xFFFF_FFFF
+
+
 class DeviceChild:
-    """What every object of a device has. ``id`` is 0 after :meth:`release`."""
+    """What every object of a device has. After :meth:`release` it is refused wherever it is used."""
 
     __slots__ = ("__weakref__", "device", "id")
 
@@ -47,12 +51,12 @@ class DeviceChild:
 
     def release(self) -> None:
         """Give the object up, after the commands recorded so far. Harmless when done twice."""
-        id, self.id = self.id, 0
-        if id:
+        id, self.id = self.id, RELEASED
+        if id not in (0, RELEASED):
             self.device.doomed.append(id)
 
     def __del__(self) -> None:
-        if getattr(self, "id", 0):
+        if getattr(self, "id", 0) not in (0, RELEASED):
             self.device.doomed.append(self.id)
 
     def __enter__(self) -> Self:
@@ -62,7 +66,7 @@ class DeviceChild:
         self.release()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.id or 'released'}>"
+        return f"<{type(self).__name__} {'released' if self.id in (0, RELEASED) else self.id}>"
 
 
 class Resource(DeviceChild):
