@@ -151,7 +151,8 @@ class _Front:
         self.run, self.number = f.var(I32), f.var(I32)
         self.run.set(self.live("run"))
         self.number.set(self.live("primitive_id"))
-        f.fill(self.generation, 0, HASH * 4)
+        if self.hashed:
+            f.fill(self.generation, 0, HASH * 4)
         result = f.var(I32, 0)
         instance = f.var(I32)
         instance.set(self.live("instance"))

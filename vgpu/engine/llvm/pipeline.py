@@ -7,6 +7,7 @@ FaultError.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,6 @@ from wddm.hw.descriptors import (
     BlendFlag,
     CullMode,
     DepthStencil,
-    FillMode,
     InputElement,
     Rasterizer,
     StencilFace,
@@ -49,7 +49,19 @@ class Program:
     layout: vertex.VertexLayout | None
     ordered: bool  #: results depend on the order in which groups or pixels run: one thread
     has_effects: bool
+    has_loop: bool
+    rasterizes: bool  #: writes a position
+    number: int
+    pixel_constants: tuple[int, ...]  #: its constant buffers as binding slots of the pixel stage
     dimensions: dict[tuple[int, int], int]  #: (declaration kind, slot) of resources and UAVs: declared dimension
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """An input layout, and a number for it."""
+
+    elements: tuple[InputElement, ...]
+    number: int
 
 
 @dataclass(slots=True)
@@ -57,6 +69,7 @@ class Bound:
     """What a program's slots hold now."""
 
     key: ShaderKey
+    number: int  #: of the key
     resources: list[int]  #: pointers to records, as in the block
     views: list[ResolvedView]
 
@@ -73,7 +86,9 @@ class DrawPipeline:
     vertex_program: Program
     pixel_program: Program | None
     codes: tuple[Code, ...]  #: kept alive
-    depth_writes: bool
+    has_loop: bool
+    has_effects: bool
+    rasterizes: bool
 
 
 class Programs:
@@ -81,6 +96,11 @@ class Programs:
 
     def __init__(self) -> None:
         self._programs: dict[bytes, Program] = {}
+        self._count = 0
+
+    def _next(self) -> int:
+        self._count += 1
+        return self._count
 
     def load(self, data: bytes, stage: Stage) -> Program:
         """Decode and check. Raises FaultError(BAD_SHADER) and FaultError(PIPELINE) for another stage's program."""
@@ -105,7 +125,11 @@ class Programs:
                 for kind, index, _, value, _ in program.declarations.tolist()
                 if kind in (DeclarationKind.RESOURCE, DeclarationKind.UAV)
             }
-            found = Program(program, Slots.of(program, code), layout, ordered, effects, dimensions)
+            found = Program(
+                program, Slots.of(program, code), layout, ordered, effects, Isa.LOOP in ops,
+                layout is not None and layout.position >= 0, self._next(), (), dimensions,
+            )  # fmt: skip
+            found.pixel_constants = tuple(Stage.PIXEL << 8 | slot for slot in found.slots.constants)
             if len(self._programs) >= 4096:
                 self._programs.pop(next(iter(self._programs)))
             self._programs[data] = found
@@ -123,14 +147,16 @@ def packet(state: PipelineState, op: int, slot: int = 0) -> Packet | None:
 class Pipelines:
     """Compiles what state asks for, and keeps it."""
 
-    def __init__(self, jit: Jit, bindings: Bindings, lanes: int, wrap: Any) -> None:
+    def __init__(self, jit: Jit, bindings: Bindings, lanes: int, wrap: Callable[[int], Any]) -> None:
         self.jit, self.bindings, self.lanes = jit, bindings, lanes
         self.programs = Programs()
         self._draws: dict[Any, DrawPipeline] = {}
         self._parts: dict[Any, Code] = {}
         self._kernels: dict[Any, Code] = {}
         self._wrap = wrap  # address of a front function -> callable
-        self._raster: Code | None = None
+        self._keys: dict[Any, tuple[ShaderKey, int]] = {}
+        self._elements: dict[tuple[InputElement, ...], Elements] = {}
+        self._serial = 0
 
     def part(self, kind: str, key: Any, make: Any) -> Code:
         """A compiled function by its key."""
@@ -184,21 +210,38 @@ class Pipelines:
                 uav_keys.append((slot, v.key))
             resources.append(v.pointer)
             views.append(v)
-        return Bound(ShaderKey(tuple(view_keys), tuple(sampler_keys), tuple(uav_keys)), resources, views)
+        raw = (tuple(view_keys), tuple(sampler_keys), tuple(uav_keys))
+        key, number = self._keys.get(raw) or self._new_key(raw)
+        return Bound(key, number, resources, views)
+
+    def _new_key(self, raw: Any) -> tuple[ShaderKey, int]:
+        """Number a key: numbers make cheap dictionary keys."""
+        self._serial += 1
+        self._keys[raw] = ShaderKey(*raw), self._serial
+        return self._keys[raw]
+
+    def elements(self, state: PipelineState) -> Elements:
+        """The input layout."""
+        elements = input_elements(state)
+        found = self._elements.get(elements)
+        if found is None:
+            self._serial += 1
+            found = self._elements[elements] = Elements(elements, self._serial)
+        return found
 
     def kernel(self, program: Program, key: ShaderKey) -> Code:
         """A compute kernel."""
         return self.part(
-            "kernel", (id(program), key), lambda: compute.compile_kernel(program.program, key, self.lanes)
+            "kernel", (program.number, key), lambda: compute.compile_kernel(program.program, key, self.lanes)
         )
 
     def draw(
         self,
-        state: PipelineState,
         vs: Program,
         vs_bound: Bound,
         ps: Program | None,
         ps_bound: Bound | None,
+        layout: Elements,
         topology: int,
         index_size: int,
         targets: tuple[tuple[int, int], ...],
@@ -206,40 +249,32 @@ class Pipelines:
         samples: int,
         read_only: int,
         counting: bool,
+        blend: tuple[int, ...],
+        ds_words: tuple[int, ...],
     ) -> DrawPipeline:
-        """The functions of a draw in this state. ``targets``: (slot, format)."""
-        assert vs.layout is not None
-        elements = input_elements(state, vs)
-        blend = packet(state, Op.SET_BLEND)
-        blend_words = tuple(blend["data"].tolist()) if blend is not None else (TargetBlend().pack(),) * 8
-        blend_arg = int(blend["arg"]) if blend is not None else 0
-        ds = packet(state, Op.SET_DEPTH_STENCIL_STATE)
-        ds_words = tuple(ds["data"].tolist()[:3]) if ds is not None else DepthStencil().pack()[:3]
-        rs = packet(state, Op.SET_RASTERIZER)
-        rs_word = int(rs["data"][0]) if rs is not None else Rasterizer().pack()[0]
+        """The functions of a draw in this state. ``targets``: (slot, format); ``blend``: arg and data of SET_BLEND."""
+        blend_arg, blend_words = blend[0], blend[1:]
         key = (
-            id(vs), vs_bound.key, id(ps), ps_bound.key if ps_bound else None, topology, index_size, targets, depth_format,
-            samples, read_only, counting, elements, blend_words, blend_arg, ds_words, rs_word & 0x1FF,
+            vs.number, vs_bound.number, ps.number if ps else 0, ps_bound.number if ps_bound else 0, layout.number, topology,
+            index_size, targets, depth_format, samples, read_only, counting, blend, ds_words,
         )  # fmt: skip
         found = self._draws.get(key)
         if found is None:
             if len(self._draws) >= 8192:
                 self._draws.pop(next(iter(self._draws)))
             found = self._draws[key] = self._make(
-                vs, vs_bound.key, ps, ps_bound.key if ps_bound else ShaderKey(), elements, topology, index_size, targets,
-                blend_words, blend_arg, depth_format, samples, read_only, ds_words, rs_word, counting,
+                vs, vs_bound.key, ps, ps_bound.key if ps_bound else ShaderKey(), layout.elements, topology, index_size, targets,
+                blend_words, blend_arg, depth_format, samples, read_only, ds_words, counting,
             )  # fmt: skip
         return found
 
     def _make(
         self, vs: Program, vs_key: ShaderKey, ps: Program | None, ps_key: ShaderKey, elements: tuple[InputElement, ...],
         topology: int, index_size: int, targets: tuple[tuple[int, int], ...], blend_words: tuple[int, ...], blend_arg: int,
-        depth_format: int, samples: int, read_only: int, ds_words: tuple[int, ...], rs_word: int, counting: bool,
+        depth_format: int, samples: int, read_only: int, ds_words: tuple[int, ...], counting: bool,
     ) -> DrawPipeline:  # fmt: skip
         layout = vs.layout
         assert layout is not None
-        if rs_word & 3 == FillMode.WIREFRAME:
-            raise UnsupportedError("wireframe")
         inputs, planes = pixel.link(ps.program if ps else None, layout)
         modes = tuple(mode for _, mode in planes)
         setup = front.SetupKey(
@@ -264,19 +299,20 @@ class Pipelines:
             outputs, samples, self.lanes,
         )  # fmt: skip
         parts = [
-            self.part("vertex", (id(vs), vs_key, elements), lambda: vertex.compile_vertex(vs.program, vs_key, elements, layout, self.lanes)),
+            self.part("vertex", (vs.number, vs_key, elements), lambda: vertex.compile_vertex(vs.program, vs_key, elements, layout, self.lanes)),
             self.part("front", setup, lambda: front.compile_front(setup)),
-            self.part("pixel", (id(ps), pixel_key), lambda: pixel.compile_pixel(ps.program if ps else None, pixel_key)),
+            self.part("pixel", (ps.number if ps else 0, pixel_key), lambda: pixel.compile_pixel(ps.program if ps else None, pixel_key)),
             self.part("merger", merger_key, lambda: merger.compile_merger(merger_key)),
         ]
         return DrawPipeline(
             self._wrap(parts[1]["front"]), setup, parts[0]["vertex"], parts[2]["pixel"], parts[3]["merger"], vs, ps,
-            tuple(parts), depth.write or depth.stencil,
+            tuple(parts), vs.has_loop or (ps is not None and ps.has_loop), vs.has_effects or (ps is not None and ps.has_effects),
+            vs.rasterizes and (ps is not None or bool(depth_format)),
         )  # fmt: skip
 
 
-def input_elements(state: PipelineState, vs: Program) -> tuple[InputElement, ...]:
-    """The elements that the vertex program reads."""
+def input_elements(state: PipelineState) -> tuple[InputElement, ...]:
+    """The elements of the input layout."""
     bound = state.bindings.get(Op.SET_INPUT_LAYOUT, {})
     first = bound.get(0)
     if first is None:

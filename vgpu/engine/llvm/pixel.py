@@ -343,6 +343,7 @@ class _Pixel:
             self.arena = f.load(PTR, self.pass_, records.offset(records.PASS, "arena"), constant=True)
             self.stop = f.load(PTR, self.pass_, records.offset(records.PASS, "stop"), constant=True)
             self.block = self.draw_field("pixel_block", PTR)
+            self.depth_ranges = self.draw_field("depth_ranges", PTR)
             self.sample_mask = self.draw_field("sample_mask", I32)
             self.queue = f.offset(self.scratch, STATISTICS_BYTES)
             lane = list(range(self.lanes))
@@ -390,9 +391,8 @@ class _Pixel:
         self.fraction_x = (self.lane_x.to_float() + 0.5) - origin[0]
         self.fraction_y = (self.lane_y.to_float() + 0.5) - origin[1]
         start_x, start_y = x0 & ~(self.half - 1), y0 & ~1
-        range_at = records.offset(records.DRAW, "depth_range")
-        viewport = f.offset(self.draw, (self.flags.shr(24) << 3).zext(I64))
-        self.min_depth, self.max_depth = f.load(F32, viewport, range_at), f.load(F32, viewport, range_at + 4)
+        viewport = f.offset(self.depth_ranges, (self.flags.shr(24) << 3).zext(I64))
+        self.min_depth, self.max_depth = f.load(F32, viewport, 0), f.load(F32, viewport, 4)
         with f.count(start_y, y1 + 1, 2) as y:
             # Inside a pair of rows edge functions stay within 32 bits of where they can change sign.
             self.row_edges = [

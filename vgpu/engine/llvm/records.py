@@ -70,18 +70,14 @@ VIEWPORT: Final = np.dtype(
     ]
 )
 
-#: What the front end is given for one draw; ``instance`` and ``primitive`` say where to go on after the bins were emptied.
-FRONT: Final = np.dtype(
+#: What changes with nearly every draw call; the head of FRONT, packed by one struct. ``instance`` and ``primitive`` say where
+#: to go on after the bins were emptied.
+FRONT_HEAD: Final = np.dtype(
     [
-        ("vertex_function", "<u8"),
         ("vertex_block", "<u8"),
+        ("draw", "<u8"),  # DRAW record
         ("index_buffer", "<u8"),
-        ("draw", "<u8"),  # DRAW record, in the arena
-        ("pass", "<u8"),  # PASS record
-        ("stop", "<u8"),
-        ("scratch", "<u8"),  # vertex store and lists
         ("index_count", "<u4"),  # indices that the buffer holds
-        ("index_size", "<u4"),  # 2 or 4; 0 = not indexed
         ("start", "<u4"),  # first index
         ("count", "<u4"),  # vertices or indices per instance
         ("primitives", "<u4"),  # per instance
@@ -90,7 +86,19 @@ FRONT: Final = np.dtype(
         ("start_instance", "<u4"),
         ("instance", "<u4"),
         ("primitive", "<u4"),
-        ("topology", "<u4"),
+        ("run", "<u4"),  # indexed strips: where the current strip begins
+        ("primitive_id", "<u4"),
+        ("rasterize", "<u4"),
+    ]
+)
+FRONT_HEAD_FORMAT: Final = "<3Q12I"
+FRONT: Final = np.dtype(
+    [
+        *[(name, FRONT_HEAD[name]) for name in FRONT_HEAD.names or ()],
+        ("vertex_function", "<u8"),
+        ("pass", "<u8"),  # PASS record
+        ("stop", "<u8"),
+        ("scratch", "<u8"),  # vertex store and lists
         ("cull", "<u4"),  # bit 0: drop clockwise on screen, bit 1: drop counter-clockwise
         ("front_ccw", "<u4"),
         ("clip", "<u4"),  # mask of clip planes that are tested
@@ -98,12 +106,8 @@ FRONT: Final = np.dtype(
         ("bias_slope", "<f4"),
         ("bias_clamp", "<f4"),
         ("bias_float", "<u4"),  # depth is floating point: the unit depends on the primitive's largest depth
-        ("rasterize", "<u4"),
-        ("run", "<u4"),  # indexed strips: where the current strip begins
-        ("primitive_id", "<u4"),
         ("viewport_count", "<u4"),
-        ("vertices_in", "<u8"),  # statistics
-        ("vertices_shaded", "<u8"),
+        ("vertices_shaded", "<u8"),  # statistics
         ("primitives_in", "<u8"),
         ("clipper_in", "<u8"),
         ("clipper_out", "<u8"),
@@ -118,13 +122,14 @@ DRAW: Final = np.dtype(
         ("pixel_function", "<u8"),
         ("merger_function", "<u8"),
         ("pixel_block", "<u8"),
-        ("samples_passed", "<u8"),  # pointer to per-thread counters (u64, 64 bytes apart), or null
+        ("samples_passed", "<u8"),  # pointer to per-thread counters (u64, 64 bytes apart)
+        ("depth_ranges", "<u8"),  # pointer to smallest and largest depth (floats) per viewport
         ("sample_mask", "<u4"),
         ("stencil_reference", "<u4"),
         ("blend_factor", "<f4", (4,)),
-        ("depth_range", "<f4", (16, 2)),  # smallest and largest depth, per viewport
     ]
 )
+DRAW_FORMAT: Final = "<5Q2I4I"
 
 #: A render target or depth buffer of a pass.
 SURFACE: Final = np.dtype([("base", "<u8"), ("row_pitch", "<u4"), ("sample_pitch", "<u4"), ("slice_pitch", "<u4"), ("slices", "<u4")])
