@@ -12,7 +12,7 @@ from umd.pipeline import slot_id
 from umd.resource import Resource, ResourceFunctions, give_home, leave_home, place, settle_in, stage_copy
 from umd.upload import CHUNK_SIZE, Later, as_bytes, copy_rows
 from umd.view import View, ViewFunctions, pack, single, whole
-from wddm.ddi.d3d10umddi import D3D10_DDI_BOX
+from wddm.ddi.d3d10umddi import D3D10_DDI_BOX, D3D11DDI_HANDLETYPE
 from wddm.ddi.status import HRESULT
 from wddm.hw.descriptors import View as Descriptor
 from wddm.hw.descriptors import ViewDimension, float_bits
@@ -369,6 +369,36 @@ class CopyFunctions:
         if view is None:
             raise DeviceError.invalid(f"no unordered access view {hView:#x}")
         return view
+
+    def ClearView(
+        self, hDevice: int, HandleType: int, hView: int, Color: Sequence[float], pRects: Sequence[Any], NumRects: int
+    ) -> Pending:
+        """11.1: rectangles of a render target or of a typed unordered access view; without rectangles all of it."""
+        if HandleType == D3D11DDI_HANDLETYPE.RENDERTARGETVIEW:
+            view = self.views.render_targets.get(hView)
+        else:
+            view = self.views.unordered.get(hView)
+        if view is None:
+            raise DeviceError.invalid(f"no view {hView:#x} of kind {HandleType}")
+        color = tuple(float_bits(c) for c in Color)
+        if not NumRects:
+            return self._clear(view, color, ClearKind.FLOAT)
+        core, shown = self.core, view
+        boxes = [
+            tuple(max(0, v) for v in (r.left, r.top, r.right, r.bottom))
+            for r in pRects[:NumRects]
+            if r.right > max(0, r.left) and r.bottom > max(0, r.top)
+        ]
+
+        def record() -> None:
+            set_surface(core, 0, shown.resource, shown.descriptor)
+            for box in boxes:
+                core.batch.add(packet(Op.CLEAR_COLOR, arg=ClearKind.RECTANGLE, data=(*color, *box)))
+
+        return core.perform(record) if boxes else None
+
+    def Discard(self, hDevice: int, HandleType: int, h: int, pRects: Sequence[Any], NumRects: int) -> None:
+        """11.1: the content may become anything, so keeping it is right."""
 
     def GenMips(self, hDevice: int, hView: int) -> Pending:
         view = self.views.shader_resources.get(hView)

@@ -10,6 +10,7 @@ is taken back, the buffer is submitted and the recording repeated in the next on
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from enum import IntEnum
 from inspect import isawaitable
@@ -21,12 +22,14 @@ from umd.errors import DeviceError
 from umd.memory import AllocationManager
 from umd.upload import Heap, Later, UploadRing
 from wddm.ddi.d3d10umddi import D3D11DDI_CORELAYER_DEVICECALLBACKS
+from wddm.ddi.status import HRESULT
 from wddm.hw.driver import AllocationFlag
 
 if TYPE_CHECKING:
     from umd.query import Query
     from umd.resource import Resource
 
+_log = logging.getLogger("umd")
 Pending = Awaitable[None] | None
 #: Repeats of one recording before it is given up: every repeat follows a submission or new memory.
 MAX_REPEATS = 64
@@ -314,8 +317,10 @@ class Core:
             await self.batch.wait(serial)
 
     def report(self, hr: int, text: str = "") -> None:
-        """pfnSetErrorCb."""
+        """pfnSetErrorCb, which carries a code alone; the sentence goes to the log."""
         self.error_text = text
+        if hr != HRESULT.DXGI_DDI_ERR_WASSTILLDRAWING:
+            _log.warning("%s; reported as 0x%08X", text, hr)
         if self.core_layer.pfnSetErrorCb is not None:
             self.core_layer.pfnSetErrorCb(self.h_rt_core_layer, hr)
 

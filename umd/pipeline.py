@@ -28,12 +28,43 @@ def slot_id(op: int, slot: int, second: int = 0) -> int:
     return op << 12 | slot << 1 | second
 
 
+class ConstantRange:
+    """Part of a buffer bound as constants (11.1): bytes from ``first``."""
+
+    __slots__ = ("first", "resource", "size")
+
+    def __init__(self, resource: Resource, first: int, size: int) -> None:
+        self.resource, self.first, self.size = resource, first, size
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, ConstantRange)
+            and (self.resource, self.first, self.size) == (other.resource, other.first, other.size)
+        )  # fmt: skip
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _emit_constant_range(core: Core, slot: int, bound: ConstantRange) -> None:
+    r = bound.resource
+    size = min(bound.size, r.size - bound.first, MAX_CONSTANT_BYTES)
+    if size <= 0:
+        core.batch.add(packet(Op.SET_CONSTANT_BUFFER, slot))
+        return
+    data = packet(Op.SET_CONSTANT_BUFFER, slot, extent=size, data=(size,))
+    core.batch.add_at(data, slot_id(Op.SET_CONSTANT_BUFFER, slot), place(core, r), r.offset + bound.first)
+
+
 _CONSTANT_PACKETS: dict[tuple[int, int], bytes] = {}
 
 
-def emit_constant_buffer(core: Core, k: int, r: Resource | None) -> None:
+def emit_constant_buffer(core: Core, k: int, r: Resource | ConstantRange | None) -> None:
     slot = k & 0xFFFF
     batch = core.batch
+    if r.__class__ is ConstantRange:
+        _emit_constant_range(core, slot, r)
+        return
+    assert not isinstance(r, ConstantRange)
     if r is None:
         batch.packets.append(_HEAD(2, slot, 0, 0, 0, 0, 0) + ZERO_DATA)
         return
@@ -242,10 +273,24 @@ class PipelineFunctions:
         base = key(Bind.CONSTANT_BUFFER, stage)
         bind, resources = self.core.bind, self.resources.resources
 
-        def SetConstantBuffers(hDevice: int, StartBuffer: int, NumBuffers: int, handles: Sequence[int]) -> None:
+        def SetConstantBuffers(
+            hDevice: int,
+            StartBuffer: int,
+            NumBuffers: int,
+            handles: Sequence[int],
+            pFirstConstant: Sequence[int] | None = None,
+            pNumConstants: Sequence[int] | None = None,
+        ) -> None:
             for k, h in enumerate(handles[:NumBuffers], base + StartBuffer):
                 r = resources.get(h)
-                bind(k, r, r)
+                if pFirstConstant is None or pNumConstants is None or r is None:
+                    bind(k, r, r)
+                    continue
+                i = k - base - StartBuffer
+                # The 11.1 form counts constants of 16 bytes.
+                bound = ConstantRange(r, pFirstConstant[i] * 16, pNumConstants[i] * 16)
+                if bound != self.core.slots.get(k):
+                    bind(k, bound, r)
 
         return SetConstantBuffers
 

@@ -405,6 +405,11 @@ class ResourceFunctions:
         allocation = self.get(hResource).allocation
         return allocation is not None and allocation.batch > self.core.batch.completed()
 
+    def CheckDirectFlipSupport(self, hDevice: int, hResource1: int, hResource2: int, Flags: int) -> bool:
+        """11.1: whether the heads can go from scanning out one resource to the other without a visible change of mode."""
+        one, other = self.get(hResource1), self.get(hResource2)
+        return one.primary and other.primary and one.format == other.format and one.layout == other.layout
+
     def _map_busy(self, r: Resource, subresource: int, flags: int, serial: int, out: D3D10DDI_MAPPED_SUBRESOURCE) -> Pending:
         if flags & D3D10_DDI_MAP_FLAG.DONOTWAIT:
             # What it waits for must be on its way, or nobody who asks again and again would ever be served.

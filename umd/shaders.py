@@ -239,6 +239,9 @@ class ShaderFunctions:
         for place, _ in shader.code.values():
             self.core.shader_heap.give(place)
 
+    def AssignDebugBinary(self, hDevice: int, hShader: int, uBinarySize: int, pBinary: bytes) -> None:
+        """11.1: a binary for debuggers; this driver has none to show it to (AssignDebugBinarySupport is not set)."""
+
     # --- binding -------------------------------------------------------------------------------------------------------
     def setter(self, stage: Stage) -> Callable[[int, int], None]:
         """The SetShader entry of a stage."""

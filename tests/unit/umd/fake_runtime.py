@@ -74,6 +74,7 @@ class FakeRuntime:
     full_queue: bool = False
     render_result: int = 0
     fail_allocate: int = 0
+    interface: int = d3d.DDI_VERSION.D3D11_0
 
     def __post_init__(self) -> None:
         self.fence = np.zeros(1, np.uint64)
@@ -81,7 +82,7 @@ class FakeRuntime:
         self.command = np.zeros(self.command_bytes, np.uint8)
         self.allocation_list = np.zeros(self.list_size, D3DDDI_ALLOCATIONLIST_DTYPE)
         self.patch_list = np.zeros(self.list_size * 8, D3DDDI_PATCHLOCATIONLIST_DTYPE)
-        self.f: Any = d3d.D3D11DDI_DEVICEFUNCS()
+        self.f: Any = d3d.device_funcs_class(self.interface)()
         self.dxgi: Any = DXGI1_2_DDI_BASE_FUNCTIONS()
         self.handles = iter(range(0x100, 0x100000))
 
@@ -223,7 +224,7 @@ class FakeRuntime:
         )
         base = DXGI_DDI_BASE_ARGS(DXGI_DDI_BASE_CALLBACKS(pfnPresentCb=self._present), self.dxgi)
         arg = d3d.D3D10DDIARG_CREATEDEVICE(
-            H_RT_DEVICE, d3d.DDI_VERSION.D3D11_0, d3d.make_version(2), kt, self.f, H_DEVICE, base, H_CORE_LAYER, core_layer
+            H_RT_DEVICE, self.interface, d3d.make_version(2), kt, self.f, H_DEVICE, base, H_CORE_LAYER, core_layer
         )
         hr: Any = adapter_funcs.pfnCreateDevice(self.h_adapter, arg)  # type: ignore[misc]
         assert (await hr if isawaitable(hr) else hr) == 0

@@ -10,6 +10,7 @@ import pytest
 from tests.unit.umd.fake_runtime import H_DEVICE, FakeRuntime
 from umd.device import COMMAND_LIST_ENTRIES
 from wddm.ddi import d3d10umddi as d3d
+from wddm.ddi.d3dukmdt import RECT
 from wddm.ddi.dxgiddi import (
     DXGI_DDI_ARG_BLT,
     DXGI_DDI_ARG_BLT_FLAGS,
@@ -108,9 +109,9 @@ async def runtime() -> FakeRuntime:
 async def test_versions_and_caps(runtime: FakeRuntime) -> None:
     a = runtime.adapter
     hr, count, _ = a.pfnGetSupportedVersions(1, None)  # type: ignore[misc]
-    assert (hr, count) == (0, 2)
+    assert (hr, count) == (0, 3)
     assert a.pfnGetSupportedVersions(1, 1)[0] == 0x8007007A  # type: ignore[misc]
-    assert 0x000B000A00020000 in a.pfnGetSupportedVersions(1, 2)[2]  # type: ignore[misc]
+    assert 0x000B000A00020000 in a.pfnGetSupportedVersions(1, 3)[2]  # type: ignore[misc]
     caps = d3d.D3D10_2DDIARG_GETCAPS(d3d.D3D10_2DDICAPS_TYPE.D3D11DDICAPS_THREADING)
     assert a.pfnGetCaps(1, caps) == 0  # type: ignore[misc]
     assert caps.pData == 0
@@ -668,6 +669,30 @@ async def test_viewport_and_scissor(runtime: FakeRuntime) -> None:
     sub = r.submissions[-1]
     rows = [p for p, op in zip(sub.packets, sub.ops, strict=True) if op is Op.SET_VIEWPORT]
     assert [(int(p["slot"]), int(p["arg"]), bits_float(int(p["data"][0]))) for p in rows] == [(0, 2, 0.0), (1, 2, 8.0)]
+
+
+async def test_interface_11_1() -> None:
+    r = await FakeRuntime(interface=d3d.DDI_VERSION.D3D11_1).start()
+    s = await scene(r)
+    big = await r.buffer(1024, B.CONSTANT_BUFFER, data=np.arange(256, dtype=np.float32))
+    await r.call("pfnVsSetConstantBuffers", 0, 1, [big], [16], [2])
+    await r.call("pfnDraw", 3, 0)
+    rects = [RECT(1, 2, 5, 6), RECT(3, 3, 3, 9)]
+    kind = d3d.D3D11DDI_HANDLETYPE.RENDERTARGETVIEW
+    await r.call("pfnClearView", kind, s["rtv"], (1.0,) * 4, rects, 2)
+    await r.call("pfnDiscard", kind, s["rtv"], [], 0)
+    await r.call("pfnFlush")
+    sub = r.submissions[-1]
+    at = sub.ops.index(Op.SET_CONSTANT_BUFFER)
+    handle, offset = sub.patched(at)
+    assert int(sub.packets["extent"][at]) == 32
+    assert r.allocations[handle].pages[offset : offset + 4].view(np.float32)[0] == 64
+    assert sub.ops[-2:] == [Op.SET_SURFACE, Op.CLEAR_COLOR]
+    assert sub.packets["data"][-1][4:].tolist() == [1, 2, 5, 6]
+    assert await r.call("pfnCheckDirectFlipSupport", s["rt"], s["rt"], 0) is False
+    assert r.dxgi.pfnBlt1 is not None
+    assert r.dxgi.pfnReclaimResources is not None
+    assert r.errors == []
 
 
 async def test_destroy_device_leaves_nothing(runtime: FakeRuntime) -> None:

@@ -455,6 +455,84 @@ async def test_predicated_draw(gpu: FakeGpu) -> None:
     assert (await gpu.read_texture(target, 16, 16))[..., 2].max() == 0
 
 
+TESSELLATED = """vs_5_0
+dcl_input v0.xy
+dcl_output o0.xy
+mov o0.xy, v0.xyxx
+ret
+"""
+HULL = """hs_5_0
+hs_decls
+dcl_input_control_point_count 4
+dcl_output_control_point_count 4
+dcl_tessellator_domain domain_quad
+dcl_tessellator_partitioning partitioning_integer
+dcl_tessellator_output_primitive output_triangle_cw
+hs_control_point_phase
+dcl_input vOutputControlPointID
+dcl_input v[4][0].xy
+dcl_output o0.xy
+mov o0.xy, v[vOutputControlPointID][0].xyxx
+ret
+hs_fork_phase
+dcl_hs_fork_phase_instance_count 4
+dcl_input vForkInstanceID
+dcl_output_siv o0.x, finalQuadUeq0EdgeTessFactor
+dcl_output_siv o1.x, finalQuadVeq0EdgeTessFactor
+dcl_output_siv o2.x, finalQuadUeq1EdgeTessFactor
+dcl_output_siv o3.x, finalQuadVeq1EdgeTessFactor
+dcl_temps 1
+dcl_indexrange o0.x, 4
+mov r0.x, vForkInstanceID
+mov o[r0.x + 0].x, l(2.0)
+ret
+hs_join_phase
+dcl_hs_join_phase_instance_count 2
+dcl_input vJoinInstanceID
+dcl_input vpc0.x
+dcl_output_siv o4.x, finalQuadUInsideTessFactor
+dcl_output_siv o5.x, finalQuadVInsideTessFactor
+dcl_temps 1
+dcl_indexrange o4.x, 2
+mov r0.x, vJoinInstanceID
+mov o[r0.x + 4].x, vpc0.x
+ret
+"""
+DOMAIN = """ds_5_0
+dcl_input_control_point_count 4
+dcl_tessellator_domain domain_quad
+dcl_input vDomain.xy
+dcl_input vcp[4][0].xy
+dcl_output_siv o0.xyzw, position
+dcl_output o1.xyzw
+dcl_temps 1
+add r0.xy, vcp[3][0].xyxx, -vcp[0][0].xyxx
+mad o0.xy, vDomain.xyxx, r0.xyxx, vcp[0][0].xyxx
+mov o0.zw, l(0, 0, 0, 1.0)
+mov o1.xy, vDomain.xyxx
+mov o1.zw, l(0, 0, 1.0, 1.0)
+ret
+"""
+
+
+async def test_tessellated_quad(gpu: FakeGpu) -> None:
+    target, view, _ = await quad(gpu)
+    await gpu.call("pfnClearRenderTargetView", view, (0.0, 0.0, 1.0, 1.0))
+    signatures = d3d.D3D11DDIARG_TESSELLATION_IO_SIGNATURES()
+    await gpu.call("pfnVsSetShader", await gpu.create_shader("pfnCreateVertexShader", tokens(TESSELLATED)))
+    await gpu.call("pfnHsSetShader", await gpu.create_with("pfnCreateHullShader", tokens(HULL), signatures))
+    await gpu.call("pfnDsSetShader", await gpu.create_with("pfnCreateDomainShader", tokens(DOMAIN), signatures))
+    assert gpu.errors == [], gpu.error_text
+    await gpu.call("pfnIaSetTopology", d3d.D3D10_DDI_PRIMITIVE_TOPOLOGY.CONTROL_POINT_PATCHLIST_4)
+    rasterizer = d3d.D3D10_DDI_RASTERIZER_DESC(CullMode=d3d.D3D10_DDI_CULL_MODE.NONE)
+    await gpu.call("pfnSetRasterizerState", await gpu.create("pfnCreateRasterizerState", rasterizer))
+    await gpu.call("pfnDraw", 4, 0)
+    image = await gpu.read_texture(target, 16, 16)
+    assert image[..., 2].max() == 0
+    assert image[0, 0, :2].tolist() == [0, 0]
+    assert image[15, 15, :2].tolist() == [180, 180]
+
+
 GEOMETRY = """gs_5_0
 dcl_input_siv v[3][0].xyzw, position
 dcl_input v[3][1].xyzw
