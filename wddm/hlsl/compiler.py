@@ -175,16 +175,22 @@ class _Compilation:
             return None
         entry = self.find_entry(unit)
         self.check_recursion(entry)
-        with self.timed("lower"):
-            shader, lowering = self.lower(unit, entry, stage, model)
-        if self.failed():
-            return None
+        for _ in range(MAX_RESTARTS):
+            with self.timed("lower"):
+                shader, lowering = self.lower(unit, entry, stage, model)
+            if self.failed():
+                return None
+            with self.timed("optimise"):
+                again = False
+                for phase in shader.phases:
+                    remove_trivial_phis(phase.region)
+                    remove_dead_code(phase.region)
+                    again |= check_uniformity(phase.region, sink, entry.position)
+            if not again:
+                break
         optimise = not self.flags & Flags.SKIP_OPTIMIZATION
         with self.timed("optimise"):
             for phase in shader.phases:
-                remove_trivial_phis(phase.region)
-                remove_dead_code(phase.region)
-                check_uniformity(phase.region, sink, entry.position)
                 combine(phase.region)
                 remove_dead_code(phase.region)
         if self.failed():

@@ -119,7 +119,11 @@ class _Parser(ExpressionParser):
         if self.token.text == "<" and isinstance(variable, ast.VariableDeclaration):
             self.skip_annotation()
         if self.accept("="):
-            variable.initializer = self.initializer()
+            if self.token.text == "sampler_state":
+                self.advance()
+                self.skip_declaration_block()
+            else:
+                variable.initializer = self.initializer()
         elif self.token.text == "{":
             self.skip_declaration_block()
         return variable

@@ -224,22 +224,25 @@ class Emitter:
             groups: dict[tuple[int, object], list[tuple[tuple[int, int], Value]]] = {}
             for target, value in pending:
                 groups.setdefault((target[0], self.register_key(value)), []).append((target, value))
-            for key, moves in groups.items():
-                others = [v for t, v in pending if (t, v) not in moves]
-                read = {self.places[v] for v in others if isinstance(v, Lane)}
-                if not any(t in read for t, _ in moves):
-                    self.move(key[0], moves)
-                    pending = [p for p in pending if p not in moves]
-                    break
-            else:  # a circle: free one component by way of a new temp
-                target, _ = pending[0]
-                spare = Instr("mov", [(item.dsts[0],)], 1)
-                self.places[spare.lanes[0]] = (self.temps, target[1])
-                self.temps += 1
-                holders = [(i, v) for i, (_, v) in enumerate(pending) if isinstance(v, Lane) and self.places[v] == target]
-                self.move(self.places[spare.lanes[0]][0], [(self.places[spare.lanes[0]], holders[0][1])])
-                for i, _ in holders:
-                    pending[i] = (pending[i][0], spare.lanes[0])
+            batches = [*groups.values(), *[[move] for move in pending]]
+            ready = next((batch for batch in batches if self.unread(batch, pending)), None)
+            if ready is not None:
+                self.move(ready[0][0][0], ready)
+                pending = [p for p in pending if p not in ready]
+                continue
+            target = pending[0][0]  # a circle: what is about to be overwritten moves out of the way
+            spare = Instr("mov", [(item.dsts[0],)], 1).lanes[0]
+            self.places[spare] = (self.temps, target[1])
+            self.temps += 1
+            readers = [i for i, (_, v) in enumerate(pending) if isinstance(v, Lane) and self.places[v] == target]
+            self.move(self.places[spare][0], [(self.places[spare], pending[readers[0]][1])])
+            for i in readers:
+                pending[i] = (pending[i][0], spare)
+
+    def unread(self, batch: list[tuple[tuple[int, int], Value]], pending: list[tuple[tuple[int, int], Value]]) -> bool:
+        """Whether nothing that the moves of ``batch`` overwrite is still to be read by others."""
+        read = {self.places[v] for t, v in pending if isinstance(v, Lane) and (t, v) not in batch}
+        return not any(target in read for target, _ in batch)
 
     def register_key(self, value: Value) -> object:
         if isinstance(value, Imm):

@@ -214,14 +214,12 @@ def coalesce(items: list[Item], webs: dict[Lane, Web]) -> None:
             pairs = list(zip(item.instr.lanes, item.instr.srcs[0], strict=True))
         else:
             continue
-        by_groups: dict[tuple[Group, Group], list[tuple[Web, Web]]] = {}
-        for dst, src in pairs:
-            if isinstance(src, Lane):
-                a, b = webs[dst], webs[src]
-                if a is not b:
-                    by_groups.setdefault((a.group, b.group), []).append((a, b))
-        for listed in by_groups.values():
-            _join(listed, webs)
+        lanes = [(dst, src) for dst, src in pairs if isinstance(src, Lane)]
+        while lanes:  # joining moves webs about: look at the groups anew each time
+            first = (webs[lanes[0][0]].group, webs[lanes[0][1]].group)
+            together = [p for p in lanes if (webs[p[0]].group, webs[p[1]].group) == first]
+            lanes = [p for p in lanes if p not in together]
+            _join([(webs[dst], webs[src]) for dst, src in together], webs)
 
 
 def _join(pairs: list[tuple[Web, Web]], webs: dict[Lane, Web]) -> None:

@@ -37,6 +37,7 @@ _TYPES = {
 _EXTENDED_DOUBLES = frozenset({"ddiv", "drcp", "dfma", "dtoi", "dtou", "itod", "utod"})
 
 MAX_TEMPS = 4096
+MAX_SHARED = 32768
 
 Outputs = dict[Instr, tuple[RegisterType, int, tuple[int, ...]]]
 
@@ -49,8 +50,12 @@ def build(
     type_ = _TYPES[shader.stage]
     program = Program(type_, model // 10, model % 10)
     instructions = [i for phase in shader.phases for i in each_instruction(phase.region)]
-    usage = Usage(instructions)
-    bindings, slots = assign_slots(usage, module, unit, params, sink)
+    usage = Usage([phase.region for phase in shader.phases])
+    targets = [e.register + 1 for e in shader.outputs if shader.stage == "p" and e.register_type is None]
+    bindings, slots = assign_slots(usage, module, unit, params, sink, first_uav=max(targets, default=0))
+    shared = sum(s.stride * s.count * 4 for s in usage.shared)
+    if shared > MAX_SHARED:
+        sink.error(3662, f"groupshared memory takes {shared} bytes, there are {MAX_SHARED}", position)
     if sink.errors:
         raise Abort
     declarer = Declarer(shader, type_, usage, model)

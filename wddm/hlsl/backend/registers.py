@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from wddm.hlsl import tree
 from wddm.hlsl.diagnostics import Position, Sink
-from wddm.hlsl.ir.nodes import Fixed, Instr
+from wddm.hlsl.ir.nodes import Break, Fixed, If, Instr, Region, Switch, Value, each_instruction, each_region
 from wddm.hlsl.lowering.resources import TextureAccess
 from wddm.hlsl.lowering.state import Binding, IndexableArray, Module, Resource, SharedMemory
 
@@ -20,20 +20,31 @@ _LIMITS = {"t": 128, "s": 16, "u": 8, "b": 14}
 class Usage:
     """What the instructions refer to: per binding the used elements, per buffer the last register."""
 
-    def __init__(self, instructions: list[Instr]) -> None:
+    def __init__(self, regions: list[Region]) -> None:
         self.elements: dict[Binding, set[int]] = {}
         self.buffers: dict[int, tuple[tree.ConstantBuffer, int, bool]] = {}
         self.dwords: dict[int, set[int]] = {}
         self.arrays: list[IndexableArray] = []
         self.shared: list[SharedMemory] = []
         self.icb = False
-        for instr in instructions:
-            self._info(instr)
-            for src in instr.srcs:
-                for value in src:
-                    if isinstance(value, Fixed) and value.register.file == "cb":
-                        self._buffer(value.register.owner, value.register.index, dynamic=False)
-                        self.dwords.setdefault(id(value.register.owner), set()).add(value.register.index * 4 + value.component)
+        for region in regions:
+            for instr in each_instruction(region):
+                self._info(instr)
+                for src in instr.srcs:
+                    for value in src:
+                        self._value(value)
+            for current in each_region(region):
+                for node in current:
+                    if isinstance(node, If | Break):
+                        self._value(node.condition)
+                    elif isinstance(node, Switch):
+                        self._value(node.selector)
+
+    def _value(self, value: Value | None) -> None:
+        if isinstance(value, Fixed) and value.register.file == "cb":
+            register = value.register
+            self._buffer(register.owner, register.index, dynamic=False)
+            self.dwords.setdefault(id(register.owner), set()).add(register.index * 4 + value.component)
 
     def _info(self, instr: Instr) -> None:
         info = instr.info
@@ -66,9 +77,12 @@ class Usage:
 
 
 def assign_slots(
-    usage: Usage, module: Module, unit: tree.Unit, params: tree.ConstantBuffer, sink: Sink
+    usage: Usage, module: Module, unit: tree.Unit, params: tree.ConstantBuffer, sink: Sink, *, first_uav: int = 0
 ) -> tuple[list[Binding], dict[int, int]]:
-    """Used bindings with their slots set, and the slot of every used constant buffer by id."""
+    """Used bindings with their slots set, and the slot of every used constant buffer by id.
+
+    ``first_uav``: a pixel shader's UAVs come behind its render targets.
+    """
     order = {id(v): i for i, v in enumerate(unit.globals)}
     bindings = [b for b in module.bindings.values() if b in usage.elements]
     bindings.sort(key=lambda b: (order.get(id(b.variable), len(order)), b.letter))
@@ -87,7 +101,7 @@ def assign_slots(
             taken[letter][slot] = name
 
     def free(letter: str, count: int) -> int:
-        start = 0
+        start = first_uav if letter == "u" else 0
         while any(slot in taken[letter] for slot in range(start, start + count)):
             start += 1
         return start

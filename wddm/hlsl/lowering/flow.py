@@ -444,7 +444,7 @@ class FlowLowering(ExpressionLowering):
         if self.nesting > MAX_NESTING:
             self.fail(4508, f"flow control is nested more than {MAX_NESTING} deep", node.token)
         loop = Loop()
-        loop.token = node.token
+        loop.token = node
         self.b.touch_memory()
         parts = [p for p in (node.condition, node.step, node.body) if p is not None]
         assigned = assigned_in(parts)

@@ -100,6 +100,9 @@ class ResourceLowering(IntrinsicLowering):
         if kind.writable:
             if self.model < 50:
                 self.fail(4532, "typed UAV loads need shader model 5.0", token)
+            element = resource.binding.type.element
+            if not isinstance(element, Numeric) or lane_count(element) != 1:
+                self.fail(3676, "typed UAV loads are only allowed for single-component 32-bit element types", token)
             return self.b.vector("ld_uav_typed", [address], wanted, access, key=(access, self.b.epoch), varying=True)
         if kind.multisampled:
             return self.b.vector("ld_ms", [address, level or (ZERO,)], wanted, access)

@@ -9,14 +9,20 @@ from __future__ import annotations
 from wddm.hlsl.diagnostics import Position, Sink
 from wddm.hlsl.ir.builder import varying
 from wddm.hlsl.ir.nodes import GRADIENTS, Break, If, Instr, Loop, Region, Switch, each_instruction
+from wddm.hlsl.lexer import Token
 
 __all__ = ["check_uniformity"]
 
 
-def check_uniformity(region: Region, sink: Sink, nowhere: Position) -> None:
-    """Report gradients and barriers in varying flow."""
+def check_uniformity(region: Region, sink: Sink, nowhere: Position) -> bool:
+    """Report gradients and barriers in varying flow.
+
+    True when loops stand in the way that may be unrolled: they have been marked, and lowering should start over.
+    """
     _propagate(region)
-    _Checker(sink, nowhere).region(region, None)
+    checker = _Checker(sink, nowhere)
+    checker.region(region, None)
+    return checker.again
 
 
 def _propagate(region: Region) -> None:
@@ -56,6 +62,7 @@ class _Checker:
     def __init__(self, sink: Sink, nowhere: Position) -> None:
         self.sink = sink
         self.nowhere = nowhere
+        self.again = False
 
     def region(self, region: Region, inside: If | Loop | Switch | None) -> None:
         for node in region:
@@ -63,8 +70,18 @@ class _Checker:
                 if inside is None:
                     continue
                 if node.op in GRADIENTS:
-                    at = inside.token.position if inside.token is not None else self.nowhere
+                    at = inside.token.position if isinstance(inside.token, Token) else self.nowhere
                     if isinstance(inside, Loop):
+                        source = inside.token
+                        at = source.token.position
+                        if source.hint == "kept":
+                            source.hint = "unroll"
+                            self.again = True
+                            self.sink.warning(3570, "gradient instruction used in a loop with varying iteration, attempting to "
+                                              "unroll the loop", at)  # fmt: skip
+                            continue
+                        if self.again:
+                            continue
                         self.sink.error(4014, "cannot have gradient operations inside loops with divergent flow control", at)
                     else:
                         self.sink.error(4014, "cannot have gradient operations in branches with divergent flow control", at)
