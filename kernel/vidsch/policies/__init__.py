@@ -1,9 +1,9 @@
 """What runs next: policies as plain objects, one file each.
 
 A policy sees, for one node, the context whose packet the hardware works on (or None), the contexts whose packets the hardware
-has behind that, and the contexts that have a packet ready. It answers with a :class:`Decision`. It keeps no reference to a context but in its own bookkeeping, knows no trio, and takes the
-time as an argument. Models "Video Memory Management and GPU Scheduling"; Windows does not document its numbers, so quantum and
-weights are parameters here.
+has behind that, and the contexts that have a packet ready. It answers with a :class:`Decision`. It keeps no reference to a context
+but in its own bookkeeping, knows no trio, and takes the time as an argument. Models "Video Memory Management and GPU Scheduling";
+Windows does not document its numbers, so quantum and weights are parameters here.
 """
 
 from __future__ import annotations
