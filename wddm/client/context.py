@@ -153,14 +153,15 @@ class ImmediateContext:
         """ID3D11DeviceContext::Map. Waits for the GPU unless DO_NOT_WAIT asks for DXGI_ERROR_WAS_STILL_DRAWING instead."""
         message = api.Map(resource=resource.id, subresource=subresource, type=map_type, flags=map_flags)
         reply = await self.device.call(message, api.Mapped)
+        memory = self.device.memory(reply) if reply.memory_id else None
         try:
             self.device.raise_recorded()
         except D3DError:
             # The caller gets the error instead of the map, and so cannot end it.
             self._record(c.UNMAP, resource.id, subresource)
             raise
-        if reply.memory_id:
-            data = self.device.memory(reply)
+        if memory is not None:
+            data = memory
         else:
             data = np.zeros(reply.size, np.uint8)
             data[: len(reply.data)] = np.frombuffer(reply.data, np.uint8)

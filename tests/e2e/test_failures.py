@@ -1,0 +1,155 @@
+"""Processes that die, shaders that hang, clients that are killed: who notices, what they are told, who goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trio
+
+import wddm
+from tests.e2e.conftest import client, stack_of_processes
+from tests.support.scenes import FULL, Simple
+from wddm import dxbc
+from wddm.stack import StackError, open_stack
+
+ENDLESS = """
+ps_5_0
+.out SV_Target0 o0.xyzw float
+dcl_output o0.xyzw
+loop
+endloop
+mov o0.xyzw, l(1.0, 1.0, 1.0, 1.0)
+ret
+"""
+
+
+@pytest.mark.parametrize("engine", ["reference", "llvm"])
+async def test_an_endless_shader_loses_only_its_device(engine: str) -> None:
+    async with stack_of_processes(engine=engine, kernel_arguments=["--tdr-delay", "0.3"]) as stack:
+        async with client(stack) as gpu, client(stack) as other:
+            innocent = await Simple.create(other, vertices=FULL)
+            scene = await Simple.create(gpu, vertices=FULL)
+            scene.ctx.ps_set_shader(await scene.device.create_pixel_shader(dxbc.assemble(ENDLESS)))
+            scene.draw()
+            with trio.fail_after(60), pytest.raises(wddm.D3DError) as info:
+                await scene.read()
+            assert info.value.name == "DXGI_ERROR_DEVICE_REMOVED"
+            reason = await scene.device.get_device_removed_reason()
+            assert "DXGI_ERROR_DEVICE_HUNG" in str(reason)
+            innocent.draw(tint=(1, 0, 1, 1))
+            assert (await innocent.read() == np.array([255, 0, 255, 255])).all()
+            fresh = await Simple.create(gpu, vertices=FULL)
+            fresh.draw(tint=(1, 1, 0, 1))
+            assert (await fresh.read())[1, 1].tolist() == [255, 255, 0, 255]
+
+
+DRAW_FOR_EVER = """
+import sys, trio, wddm
+sys.path.insert(0, {root!r})
+from tests.support.scenes import FULL, Simple
+
+async def main():
+    async with wddm.connect({address!r}) as gpu:
+        device = await gpu.create_device()
+        chain = await gpu.create_swap_chain(device, width=320, height=240, format=28)
+        scene = await Simple.create(gpu, vertices=FULL, device=device, target=await chain.get_buffer(0), size=(320, 240))
+        for frame in range(100000):
+            scene.draw()
+            await chain.present(1)
+            if frame == 3:
+                print("drawing", flush=True)
+
+trio.run(main)
+"""
+
+
+async def test_a_killed_client_leaves_nothing_behind() -> None:
+    root = str(Path(__file__).parents[2])
+    async with stack_of_processes() as stack, client(stack) as watcher:
+        scene = await Simple.create(watcher, vertices=FULL)
+
+        async def used() -> dict[int, int]:
+            return {s.id: s.used for s in (await watcher.info()).segments}
+
+        scene.draw()
+        await scene.read()
+        before = await used()
+        for _ in range(2):
+            code = DRAW_FOR_EVER.format(root=root, address=stack.address)
+            process = await trio.lowlevel.open_process([sys.executable, "-c", code], stdout=subprocess.PIPE)
+            assert process.stdout is not None
+            with trio.fail_after(60):
+                assert await process.stdout.receive_some() == b"drawing\n"
+            process.kill()
+            await process.wait()
+            with trio.fail_after(30):
+                while await used() != before:
+                    await watcher.wait_for_vblank()
+        device = await watcher.create_device()
+        chain = await watcher.create_swap_chain(device, width=320, height=240, format=28)
+        assert (await chain.present(1)).name == "S_OK"  # the display is free again
+        scene.draw(tint=(0, 1, 0, 1))
+        assert (await scene.read() == np.array([0, 255, 0, 255])).all()
+
+
+@pytest.mark.parametrize("victim", ["vgpu", "kernel", "runtime"])
+async def test_a_killed_process_is_named_and_clients_are_told(victim: str) -> None:
+    async with stack_of_processes() as stack:
+        async with client(stack) as gpu:
+            scene = await Simple.create(gpu, vertices=FULL)
+            scene.draw()
+            await scene.read()
+            os.kill(stack.children[victim].pid, signal.SIGKILL)
+            with trio.fail_after(20):
+                why = await stack.wait_failed()
+                with pytest.raises(wddm.D3DError) as info:
+                    while True:
+                        scene.draw()
+                        await scene.read()
+            assert info.value.name == "DXGI_ERROR_DEVICE_REMOVED"
+            assert info.value.sentence
+        assert why.startswith(victim) or "SIGKILL" in why or "exited" in why
+
+
+async def test_a_process_that_cannot_start_is_told_in_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(StackError, match="vgpu .* exited with status 2"):
+        async with open_stack(vgpu_arguments=["--heads", "99"]):
+            pass
+    with pytest.raises(StackError, match="kernel .* exited with status 1: .*no_such_module"):
+        async with open_stack(kernel_arguments=["--miniport", "no_such_module:Entry"]):
+            pass
+
+
+async def test_a_second_stack_in_the_same_place_is_refused(tmp_path: Path) -> None:
+    async with stack_of_processes(run_dir=tmp_path):
+        with pytest.raises(StackError, match="another process serves it"):
+            async with stack_of_processes(run_dir=tmp_path):
+                pass
+    assert not list(tmp_path.glob("*.sock"))
+
+
+def run_wddm(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "wddm.cli", *arguments], capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["info", "--connect", "unix:/nowhere/x.sock"], "cannot connect to unix:/nowhere/x.sock"),
+        (["info", "--connect", "ftp:1"], "an address is unix:PATH or tcp:HOST:PORT"),
+        (["demo", "--vram", "lots"], "a size is a number of bytes"),
+        (["demo", "--frames", "0"], "no positive number"),
+        (["nonsense"], "invalid choice"),
+    ],
+)
+def test_the_command_says_what_is_wrong_in_one_sentence(arguments: list[str], said: str) -> None:
+    done = run_wddm(*arguments)
+    assert done.returncode != 0
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
