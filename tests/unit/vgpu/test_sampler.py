@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.vgpu.rig import Rig, Surface
+from vgpu.engine import FaultError
 from vgpu.engine.reference import sampler as sampling
 from vgpu.engine.reference.surface import Texture, _shape
 from wddm.hw.descriptors import AddressMode, Comparison, Filter, Sampler, View, ViewDimension, ViewFlag
@@ -40,7 +42,8 @@ def make(rig: Rig, width: int, height: int, *, mips: int = 1, slices: int = 1, d
 
 
 def texel(t: Texture, mip: int, layer: int, y: int, x: int) -> Array:
-    return t.read(np.array([mip]), np.array([layer]), np.array([y]), np.array([x])).view(np.float32)[0].astype(np.float64)
+    colors = t.read(np.array([mip]), np.array([layer]), np.array([y]), np.array([x]))
+    return np.asarray(colors.view(np.float32)[0], np.float64)
 
 
 def address(mode: int, i: int, n: int) -> int | None:
@@ -77,7 +80,7 @@ def scalar(t: Texture, s: Sampler, u: float, v: float, mip: int, linear: bool) -
 def sample(t: Texture, s: Sampler, u: float, v: float, lod: float = 0.0, **more: Any) -> Array:
     p = sampling.place(t, [np.array([u], np.float32), np.array([v], np.float32)], False)
     with np.errstate(all="ignore"):
-        return sampling.sample(t, s, p, sampling.clamp_lod(t, s, np.array([lod])), **more)[0].astype(np.float64)
+        return np.asarray(sampling.sample(t, s, p, sampling.clamp_lod(t, s, np.array([lod])), **more)[0], np.float64)
 
 
 COORDINATE = st.floats(-3, 3, width=32)
@@ -116,8 +119,9 @@ def test_mips(rig: Rig, lod: float, u: float, v: float, bias: float, linear_mips
 def test_magnification_and_minification_have_their_own_filters(rig: Rig) -> None:
     t = make(rig, 9, 9, mips=4)
     s = Sampler(mag_filter=Filter.POINT, min_filter=Filter.LINEAR, mip_filter=Filter.POINT)
-    assert sample(t, s, 0.4, 0.3, 0.0) == pytest.approx(scalar(t, s, np.float32(0.4), np.float32(0.3), 0, False))
-    assert sample(t, s, 0.4, 0.3, 0.1) == pytest.approx(scalar(t, s, np.float32(0.4), np.float32(0.3), 0, True), abs=1e-6)
+    u, v = float(np.float32(0.4)), float(np.float32(0.3))
+    assert sample(t, s, 0.4, 0.3, 0.0) == pytest.approx(scalar(t, s, u, v, 0, False))
+    assert sample(t, s, 0.4, 0.3, 0.1) == pytest.approx(scalar(t, s, u, v, 0, True), abs=1e-6)
 
 
 def test_offsets_and_views_into_arrays_and_mips(rig: Rig) -> None:
@@ -143,7 +147,8 @@ def test_comparison_filters_the_results(rig: Rig, comparison: Comparison) -> Non
     t = make(rig, 4, 4)
     s = Sampler(compare=True, comparison=comparison)
     got = sample(t, s, 0.4, 0.55, reference=np.array([0.5], np.float32))[0]
-    name = {1: "__never__", 2: "__lt__", 3: "__eq__", 4: "__le__", 5: "__gt__", 6: "__ne__", 7: "__ge__", 8: "__always__"}[comparison]
+    names = ("", "__never__", "__lt__", "__eq__", "__le__", "__gt__", "__ne__", "__ge__", "__always__")
+    name = names[comparison]
 
     def passed(x: int, y: int) -> float:
         d = float(texel(t, 0, 0, y, x)[0])
@@ -187,7 +192,7 @@ def test_cube_faces_and_seamless_edges(rig: Rig, face: int) -> None:
     def at(x: float, y: float, z: float) -> Array:
         p = sampling.place(t, [np.array([v], np.float32) for v in (x, y, z)], False)
         with np.errstate(all="ignore"):
-            return sampling.sample(t, s, p, np.array([0.0]))[0]
+            return np.asarray(sampling.sample(t, s, p, np.array([0.0]))[0])
 
     middle = np.mean([texel(t, 0, face, y, x) for x in (1, 2) for y in (1, 2)], axis=0)
     assert at(*DIRECTIONS[face]) == pytest.approx(middle, abs=1e-6)
@@ -201,10 +206,6 @@ def test_cube_faces_and_seamless_edges(rig: Rig, face: int) -> None:
 @settings(deadline=None, max_examples=30)
 @given(st.lists(st.integers(0, 2**32 - 1), min_size=8, max_size=8))
 def test_any_sampler_and_view_bits(words: list[int]) -> None:
-    import contextlib
-
-    from vgpu.engine import FaultError
-
     with contextlib.suppress(FaultError):
         sampling._sampler(tuple(words))
     with contextlib.suppress(FaultError):

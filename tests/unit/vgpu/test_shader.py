@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vgpu.engine import FaultError, StopWord
+from vgpu.engine.reference.resources import atomic
 from vgpu.engine.reference.shader import Interpreter, Lanes, load
 from wddm.hw.interrupts import Fault
 from wddm.hw.isa import SystemRegister
@@ -276,7 +277,8 @@ def test_doubles() -> None:
 
     def result(line: str) -> list[float]:
         rows = operate(line, *operands, count=2)
-        return np.ascontiguousarray(rows.T).view(np.float64)[:, 0].tolist()
+        values: list[float] = np.ascontiguousarray(rows.T).view(np.float64)[:, 0].tolist()
+        return values
 
     assert result("dadd r8, r0, r2") == [x + y for x, y in zip(a, b, strict=True)]
     assert result("dmul r8, r0, -r2") == [-x * y for x, y in zip(a, b, strict=True)]
@@ -426,8 +428,6 @@ def test_bad_programs_fault() -> None:
 @settings(deadline=None, max_examples=30)
 @given(st.lists(st.integers(0, 7), min_size=1, max_size=40), st.integers(0, 9))
 def test_atomics_are_done_lane_after_lane(places: list[int], op: int) -> None:
-    from vgpu.engine.reference.resources import atomic
-
     rng = np.random.default_rng(len(places) * 10 + op)
     memory = rng.integers(0, 2**32, 8, np.uint32)
     want, olds = memory.tolist(), []
@@ -437,8 +437,8 @@ def test_atomics_are_done_lane_after_lane(places: list[int], op: int) -> None:
         old = want[p]
         olds.append(old)
         want[p] = [
-            old & v, old | v, old ^ v, (old + v) & M, max(s32(old), s32(v)) & M, min(s32(old), s32(v)) & M, max(old, v), min(old, v), v,
-            v if old == c else old,
+            old & v, old | v, old ^ v, (old + v) & M, max(s32(old), s32(v)) & M, min(s32(old), s32(v)) & M,
+            max(old, v), min(old, v), v, v if old == c else old,
         ][op]  # fmt: skip
     got = atomic(memory, np.array(places), op, value, compare)
     assert got.tolist() == olds

@@ -29,11 +29,13 @@ def _bad(why: str) -> FaultError:
     return FaultError(Fault.BAD_PACKET, why)
 
 
-def _surface(memory: Memory, state: PipelineState, slot: int, *, write: bool = False) -> Texture:
+def _surface(
+    memory: Memory, state: PipelineState, slot: int, *, write: bool = False, whole_depth: bool = False
+) -> Texture:
     bound = packet(state, Op.SET_SURFACE, slot)
     if bound is None:
         raise FaultError(Fault.PIPELINE, f"no surface {slot}")
-    return texture(memory, bound, write=write)
+    return texture(memory, bound, write=write, whole_depth=whole_depth)
 
 
 def plane(t: Texture, mip: int, layer: int, sample: int = 0) -> Array:
@@ -154,8 +156,9 @@ def clear_depth_stencil(memory: Memory, state: PipelineState, p: Packet) -> None
 
 
 def copy_region(memory: Memory, state: PipelineState, p: Packet) -> None:
-    """COPY_REGION."""
-    target, source = _surface(memory, state, 0, write=True), _surface(memory, state, 1)
+    """COPY_REGION. Depth slices of 3D textures are counted in the texture, not in the view."""
+    target = _surface(memory, state, 0, write=True, whole_depth=True)
+    source = _surface(memory, state, 1, whole_depth=True)
     d = p["data"].tolist()
     if target.info.bytes_per_block != source.info.bytes_per_block or target.shape.samples != source.shape.samples:
         names = [f"{t.info.format.name} x{t.shape.samples}" for t in (source, target)]
@@ -225,7 +228,7 @@ def average(info: FormatInfo, planes: list[Array]) -> Array:
 
 def generate_mips(memory: Memory, state: PipelineState, p: Packet) -> None:
     """GENERATE_MIPS: 2x2(x2) box filter; the last row or column of an odd mip counts twice where it must."""
-    t = _surface(memory, state, 0, write=True)
+    t = _surface(memory, state, 0, write=True, whole_depth=True)
     if t.info.is_block or t.info.pair or t.info.is_integer or not t.info.channels or t.shape.samples > 1:
         raise refuse(f"mips of {t.info.format.name}")
     for mip in range(1, t.mips):
