@@ -92,7 +92,10 @@ def main() -> None:
         ratios.append(ratio)
         low, high = min(values), max(values)
         notes = f" {dict(engine.fallbacks)}" if engine.fallbacks else ""
-        print(f"{name:32} {median:9.3f} {low:9.3f} {high:9.3f} {unit:9} {peer:7.3f} {ratio:7.2f} {first * 1e3:9.1f}{notes}", flush=True)
+        print(
+            f"{name:32} {median:9.3f} {low:9.3f} {high:9.3f} {unit:9} {peer:7.3f} {ratio:7.2f} {first * 1e3:9.1f}{notes}",
+            flush=True,
+        )
     print(f"geometric mean of the ratios: {statistics.geometric_mean(ratios):.2f}")
 
 

@@ -52,7 +52,9 @@ mov o0.z, 0.0
 mov o0.w, 1.0
 utof o2.x, $INSTANCE_ID
 """
-COLOR_PS = "pixel temps=2\noutput 0 xyzw sv=TARGET\nconstants 0 4\n" + "".join(f"mov o0.{c}, c0[{i}]\n" for i, c in enumerate("xyzw"))
+COLOR_PS = "pixel temps=2\noutput 0 xyzw sv=TARGET\nconstants 0 4\n" + "".join(
+    f"mov o0.{c}, c0[{i}]\n" for i, c in enumerate("xyzw")
+)
 GRADIENT_PS = """pixel temps=2
 input 1 xy interp=LINEAR
 output 0 xyzw sv=TARGET
@@ -87,9 +89,12 @@ mov o0.y, r3
 mov o0.z, r4
 mov o0.w, r5
 """
-MESH_VS = "vertex temps=1\ninput 0 xyz\ninput 1 xyzw\noutput 0 xyzw sv=POSITION\noutput 1 xyzw\n" + "".join(
-    f"mov o0.{c}, v0.{c}\n" for c in "xyz"
-) + "mov o0.w, 1.0\n" + "".join(f"mov o1.{c}, v1.{c}\n" for c in "xyzw")
+MESH_VS = (
+    "vertex temps=1\ninput 0 xyz\ninput 1 xyzw\noutput 0 xyzw sv=POSITION\noutput 1 xyzw\n"
+    + "".join(f"mov o0.{c}, v0.{c}\n" for c in "xyz")
+    + "mov o0.w, 1.0\n"
+    + "".join(f"mov o1.{c}, v1.{c}\n" for c in "xyzw")
+)
 MESH_PS = "pixel temps=1\ninput 1 xyzw interp=LINEAR\noutput 0 xyzw sv=TARGET\n" + "".join(f"mov o0.{c}, v1.{c}\n" for c in "xyzw")
 
 
@@ -284,7 +289,9 @@ breakc r6, 1
 fmul r7, r2, r2
 fmul r8, r3, r3
 """
-MANDEL_FIXED = _MANDEL + """fmul r9, r2, r3
+MANDEL_FIXED = (
+    _MANDEL
+    + """fmul r9, r2, r3
 fadd r10, r7, -r8
 fadd r2, r10, r0
 fadd r10, r9, r9
@@ -300,7 +307,10 @@ mov o0.y, 0.2
 mov o0.z, 0.3
 mov o0.w, 1.0
 """
-MANDEL_BREAK = _MANDEL + """fadd r10, r7, r8
+)
+MANDEL_BREAK = (
+    _MANDEL
+    + """fadd r10, r7, r8
 flt r10, 4.0, r10
 breakc r10, 1
 fmul r9, r2, r3
@@ -315,6 +325,7 @@ mov o0.y, 0.2
 mov o0.z, 0.3
 mov o0.w, 1.0
 """
+)
 TRIG = """pixel temps=8
 input 1 xy interp=LINEAR
 output 0 xyzw sv=TARGET
@@ -370,9 +381,17 @@ uav_load_raw r2, r0 u0 mask=x
 fmad r3, r1, 0.5, r2
 uav_store_raw r0, r3 u0 mask=x
 """
-_BUFFERS = "compute temps=12 group=16,16,1{shared}\nresource 0 RAW_BUFFER\nresource 1 RAW_BUFFER\nuav 0 RAW_BUFFER\nmov r0, 0\nmov r1, 0.0\n"
+_BUFFERS = """compute temps=12 group=16,16,1{shared}
+resource 0 RAW_BUFFER
+resource 1 RAW_BUFFER
+uav 0 RAW_BUFFER
+mov r0, 0
+mov r1, 0.0
+"""
 _STORE = "imad r3, $THREAD_ID_Y, 512, $THREAD_ID_X\nshl r3, r3, 2\nuav_store_raw r3, r1 u0 mask=x\n"
-NAIVE = _BUFFERS.format(shared="") + """loop
+NAIVE = (
+    _BUFFERS.format(shared="")
+    + """loop
 uge r2, r0, 512
 breakc r2, 1
 imad r3, $THREAD_ID_Y, 512, r0
@@ -384,8 +403,12 @@ load_raw r6, r4 t1 mask=x
 fmad r1, r5, r6, r1
 iadd r0, r0, 1
 endloop
-""" + _STORE
-TILED = _BUFFERS.format(shared=" shared_bytes=2048") + """loop
+"""
+    + _STORE
+)
+TILED = (
+    _BUFFERS.format(shared=" shared_bytes=2048")
+    + """loop
 uge r2, r0, 32
 breakc r2, 1
 imad r3, r0, 16, $ID_IN_GROUP_X
@@ -419,7 +442,9 @@ endloop
 barrier 3
 iadd r0, r0, 1
 endloop
-""" + _STORE
+"""
+    + _STORE
+)
 
 
 def saxpy(group: int) -> Callable[[MakeEngine], Work]:

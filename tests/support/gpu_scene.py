@@ -98,7 +98,9 @@ class Scene:
         columns = sub.width if FORMATS[Format(surface.view.format)].block == 1 else (sub.width + 3) // 4
         return rows[:, : columns * size].reshape(sub.rows, columns, size)
 
-    def buffer(self, data: npt.NDArray[Any], dimension: ViewDimension = ViewDimension.RAW_BUFFER, *, stride: int = 4, format: int = 0) -> Surface:
+    def buffer(
+        self, data: npt.NDArray[Any], dimension: ViewDimension = ViewDimension.RAW_BUFFER, *, stride: int = 4, format: int = 0
+    ) -> Surface:
         """A buffer with a view of all of it."""
         address, size = self.upload(data)
         count = size // stride
@@ -110,7 +112,16 @@ class Scene:
 
     # -- packets ------------------------------------------------------------------------------------------------------
     def emit(
-        self, op: Op, *, slot: int = 0, address: int = 0, extent: int = 0, arg: int = 0, data: Sequence[int] = (), address2: int = 0, extent2: int = 0
+        self,
+        op: Op,
+        *,
+        slot: int = 0,
+        address: int = 0,
+        extent: int = 0,
+        arg: int = 0,
+        data: Sequence[int] = (),
+        address2: int = 0,
+        extent2: int = 0,
     ) -> None:
         """Append a packet."""
         p = np.zeros(1, PACKET)
@@ -162,7 +173,9 @@ class Scene:
         format = Format.R16_UINT if data.dtype.itemsize == 2 else Format.R32_UINT
         self.emit(Op.SET_INDEX_BUFFER, address=address, extent=size, data=[format])
 
-    def viewport(self, width: float, height: float, x: float = 0, y: float = 0, near: float = 0, far: float = 1, slot: int = 0) -> None:
+    def viewport(
+        self, width: float, height: float, x: float = 0, y: float = 0, near: float = 0, far: float = 1, slot: int = 0
+    ) -> None:
         """Set a viewport."""
         self.emit(Op.SET_VIEWPORT, slot=slot, arg=slot + 1, data=[float_bits(v) for v in (x, y, width, height, near, far)])
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-
 import pytest
 
 from tests.support.gpu_scene import Scene, Surface
@@ -42,5 +41,3 @@ def private_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
 def difference(pair: tuple[Any, Any]) -> int:
     """How many bytes differ."""
     return int((pair[0] != pair[1]).sum())
-
-

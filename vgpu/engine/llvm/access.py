@@ -32,6 +32,12 @@ def both(a: Value | None, b: Value | None) -> Value | None:
     return a & b
 
 
+def and_(a: Value, b: Value) -> Value:
+    """The intersection of two masks, either of which may be a scalar condition."""
+    a, b = a._both(b)
+    return a & b
+
+
 # --- dwords at byte offsets ------------------------------------------------------------------------------------------
 
 
@@ -193,7 +199,9 @@ def _store(t: Translator, ins: Instruction) -> None:
 # --- typed elements --------------------------------------------------------------------------------------------------
 
 
-def fetch(t: Translator, info: FormatInfo, base: Value, at: Value, inside: Value | None, consecutive: Value | None = None) -> list[Value]:
+def fetch(
+    t: Translator, info: FormatInfo, base: Value, at: Value, inside: Value | None, consecutive: Value | None = None
+) -> list[Value]:
     """The dwords of the elements at byte offsets ``at``; lanes that are not ``inside`` read 0."""
     f = t.f
     size = info.bytes_per_block
@@ -249,7 +257,9 @@ def for_lanes(f: Function, mask: Value, body: Callable[[Value], None]) -> None:
         body(lane)
 
 
-def atomic(t: Translator, op: int, base: Value, at: Value, value: Value, compare: Value, inside: Value, mask: Value | None) -> Value:
+def atomic(
+    t: Translator, op: int, base: Value, at: Value, value: Value, compare: Value, inside: Value, mask: Value | None
+) -> Value:
     """Read-modify-write lane by lane; returns the old values (0 for lanes outside)."""
     f = t.f
     old = f.var(t.ivec, f.null(t.ivec))

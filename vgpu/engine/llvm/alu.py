@@ -97,8 +97,6 @@ def _same(name: str) -> Operation:
     return lambda f, a, b: getattr(f, name)(a, b)
 
 
-
-
 OPERATIONS: Final[dict[int, Operation]] = {
     Op.MOV: lambda f, a: a,
     Op.SELECT: _select,

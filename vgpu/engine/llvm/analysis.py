@@ -186,9 +186,7 @@ def varying(code: list[Instruction]) -> Analysis:
     return Analysis([{}] * n, [True] * n, [False] * n, [None] * n)
 
 
-def analyse(
-    code: list[Instruction], program: ShaderProgram, operand_shape: OperandShape, *, partial: bool = False
-) -> Analysis:
+def analyse(code: list[Instruction], program: ShaderProgram, operand_shape: OperandShape, *, partial: bool = False) -> Analysis:
     """Find shapes and liveness. ``operand_shape`` tells the shape of inputs, constants and system values; ``partial``: not all
     lanes start the program.
     """
@@ -384,11 +382,10 @@ class _Shapes:
                         break
                     entry, inner = again, inner or here.divergent or left
                 result.before[end], result.divergent[end] = behind, inner
-                state = behind if op == Op.BLOCK else None  # type: ignore[assignment]
-                for s in here.breaks:
-                    state = s if state is None else _meet(state, s)
-                if state is None:
-                    state = behind
+                ends = [behind, *here.breaks] if op == Op.BLOCK or not here.breaks else here.breaks
+                state = ends[0]
+                for s in ends[1:]:
+                    state = _meet(state, s)
                 if here.divergent:  # lanes left at different turns: a value uniform in each turn differs between lanes
                     changed = {t for ins2 in code[i:end] for t in written(ins2)}
                     state = {t: s for t, s in state.items() if t not in changed}
@@ -462,7 +459,7 @@ def _stride(x: int) -> Shape:
 _PURE: Final = frozenset(
     op
     for op, signature in SIGNATURES.items()
-    if signature[0] in "fid"
-    and op < 160
-    or op in (Op.LOAD_CONSTANT, Op.LOAD_ICB, Op.LOAD_RAW, Op.LOAD_STRUCTURED, Op.UAV_LOAD_RAW, Op.UAV_LOAD_STRUCTURED, Op.SHARED_LOAD)
+    if (signature[0] in "fid" and op < 160)
+    or op
+    in (Op.LOAD_CONSTANT, Op.LOAD_ICB, Op.LOAD_RAW, Op.LOAD_STRUCTURED, Op.UAV_LOAD_RAW, Op.UAV_LOAD_STRUCTURED, Op.SHARED_LOAD)
 )

@@ -108,7 +108,11 @@ class Bindings:
     def _buffer(record: npt.NDArray[np.void], view: View, base: int, address: int, extent: int) -> None:
         """``width`` elements from element ``height`` on."""
         if view.dimension == ViewDimension.BUFFER:
-            if view.format not in FORMATS or not FORMATS[Format(view.format)].bytes_per_block or FORMATS[Format(view.format)].block != 1:
+            if (
+                view.format not in FORMATS
+                or not FORMATS[Format(view.format)].bytes_per_block
+                or FORMATS[Format(view.format)].block != 1
+            ):
                 raise FaultError(Fault.BAD_DESCRIPTOR, f"a buffer of format {view.format}", address=address)
             size = FORMATS[Format(view.format)].bytes_per_block
         elif view.dimension == ViewDimension.RAW_BUFFER:
@@ -128,15 +132,11 @@ class Bindings:
         record["height"] = record["depth"] = record["slices"] = record["mips"] = record["samples"] = 1
 
     @staticmethod
-    def _texture(
-        record: npt.NDArray[np.void], view: View, base: int, address: int, extent: int, write: bool
-    ) -> SurfaceLayout:
+    def _texture(record: npt.NDArray[np.void], view: View, base: int, address: int, extent: int, write: bool) -> SurfaceLayout:
         if view.dimension == ViewDimension.NONE or view.format not in FORMATS:
             raise FaultError(Fault.BAD_DESCRIPTOR, f"dimension {view.dimension.name} format {view.format}", address=address)
         try:
-            layout = surface_layout(
-                Format(view.format), view.width, view.height, view.depth, view.mips, view.slices, view.samples
-            )
+            layout = surface_layout(Format(view.format), view.width, view.height, view.depth, view.mips, view.slices, view.samples)
         except ValueError as error:
             raise FaultError(Fault.BAD_DESCRIPTOR, str(error), address=address) from error
         d = view.dimension
@@ -145,7 +145,9 @@ class Bindings:
         for bad, why in (
             (layout.size > extent, f"layout of {layout.size} bytes in {extent}"),
             (
-                (d == ViewDimension.TEXTURE1D and view.height != 1) or (not volume and view.depth != 1) or (volume and view.slices != 1),
+                (d == ViewDimension.TEXTURE1D and view.height != 1)
+                or (not volume and view.depth != 1)
+                or (volume and view.slices != 1),
                 f"{d.name} of {view.width}x{view.height}x{view.depth}, {view.slices} slices",
             ),
             (view.samples > 1 and d != ViewDimension.TEXTURE2D, f"multisampled {d.name}"),

@@ -58,7 +58,9 @@ def _color(f: Function, ends: Value, indices: Value, texel: Value, *, punch_thro
     """The colour half of BC1 to BC3."""
     index = indices.shr(texel << 1) & 3
     low, high = ends & 0xFFFF, ends.shr(16)
-    weight = index.eq(0).select(0.0, index.eq(1).select(1.0, index.eq(2).select(1.0 / 3, f.value(2.0 / 3, F32.vector(index.type.lanes)))))
+    weight = index.eq(0).select(
+        0.0, index.eq(1).select(1.0, index.eq(2).select(1.0 / 3, f.value(2.0 / 3, F32.vector(index.type.lanes))))
+    )
     three = None
     if punch_through:
         three = low.ule(high)

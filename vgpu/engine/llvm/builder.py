@@ -14,7 +14,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Final, Union
 
 Number = Union["Value", int, float]
@@ -51,7 +51,7 @@ class Type:
         return max(1, self.bits // 8) * max(1, self.lanes)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _element_name(t: Type) -> str:
     if t.kind == "i":
         return f"i{t.bits}"
@@ -60,7 +60,7 @@ def _element_name(t: Type) -> str:
     return {"p": "ptr", "v": "void"}[t.kind]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _type_name(t: Type) -> str:
     return f"<{t.lanes} x {t.element}>" if t.lanes else t.element
 

@@ -152,9 +152,7 @@ def compile_kernel(program: ShaderProgram, key: ShaderKey, lanes: int) -> str:
     return str(m)
 
 
-def _plain(
-    f: Function, lanes: int, program: ShaderProgram, key: ShaderKey, stage: ComputeStage, block: Value, stop: Value
-) -> None:
+def _plain(f: Function, lanes: int, program: ShaderProgram, key: ShaderKey, stage: ComputeStage, block: Value, stop: Value) -> None:
     with f.count(0, -(-stage.threads // lanes)) as vector:
         stage.vector = vector
         mask = (vector * lanes + f.vector(I32, range(lanes))) < stage.threads if stage.partial else None

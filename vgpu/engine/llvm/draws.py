@@ -37,7 +37,9 @@ _DRAW: Final = struct.Struct(records.DRAW_FORMAT)
 assert _HEAD.size == records.FRONT_HEAD.itemsize
 assert _DRAW.size == records.DRAW.itemsize
 #: Places in the tuple of versions of state whose change may change the compiled functions; see :meth:`DrawState.prepare`.
-(_SHADER, _LAYOUT, _TOPOLOGY, _TARGETS, _DEPTH_TARGET, _BLEND, _DEPTH, _RASTERIZER, _RESOURCES, _SAMPLERS, _UAVS, _STREAMS) = range(12)
+(_SHADER, _LAYOUT, _TOPOLOGY, _TARGETS, _DEPTH_TARGET, _BLEND, _DEPTH, _RASTERIZER, _RESOURCES, _SAMPLERS, _UAVS, _STREAMS) = range(
+    12
+)
 _UNSEEN: Final = (-1,) * 12
 _COUNTING: Final = (QueryKind.OCCLUSION, QueryKind.OCCLUSION_PREDICATE)
 _EMPTY: Final[dict[int, Packet]] = {}
@@ -80,14 +82,16 @@ class DrawState:
         self.elements: Elements = Elements((), 0)
         self.front_version: tuple[int | None, ...] = ()
         self.ranges = 0  #: address of the depth ranges
-        self.constants_version = -1
+        self.constants_version: int | None = -1
         self.vs_constants: list[Packet | None] = []
         self.ps_constants: list[Packet | None] = []
         self.vs_words: list[int] = []
         self.ps_words: list[int] = []
         self.vs_block = self.ps_block = 0
         self.draw_pointer = 0
-        self.factor_version = self.buffers_version = self.index_version = -1
+        self.factor_version: int | None = -1
+        self.buffers_version: int | None = -1
+        self.index_version: int | None = -1
         self.factor: tuple[int, ...] = (0x3F800000,) * 4 + (0xFFFF_FFFF,)
         self.index: tuple[int, int] = (0, 0)
         self.depth_ranges = np.zeros((16, 2), np.float32)
@@ -162,8 +166,8 @@ class DrawState:
         if not self.ranges:
             self.ranges = engine.place_bytes(self.depth_ranges.tobytes())
         self.draw_pointer = engine.place_draw(
-            pipeline.pixel, pipeline.merger, self.ps_block, engine.counters_pointer, self.ranges, self.factor[4], self.depth[3] & 255,
-            *self.factor[:4],
+            pipeline.pixel, pipeline.merger, self.ps_block, engine.counters_pointer, self.ranges, self.factor[4],
+            self.depth[3] & 255, *self.factor[:4],
         )  # fmt: skip
 
     def _constants(self) -> bool:
@@ -253,8 +257,8 @@ class DrawState:
             self._rasterizer(depth_format)
             self.front_version = version
         pipeline = engine.pipelines.draw(
-            vs, self.vs_bound, self.ps, self.ps_bound, self.elements, self.topology, self.index_size, targets, depth_format, samples,
-            read_only, self.counting, self.blend, self.depth[:3],
+            vs, self.vs_bound, self.ps, self.ps_bound, self.elements, self.topology, self.index_size, targets, depth_format,
+            samples, read_only, self.counting, self.blend, self.depth[:3],
         )  # fmt: skip
         if pipeline is not self.pipeline:
             self.pipeline = pipeline
@@ -286,7 +290,11 @@ class DrawState:
         vs = engine.load_program(state, Stage.VERTEX)
         if vs is None:
             raise FaultError(Fault.PIPELINE, "draw without a vertex program")
-        for stage, bound in ((Stage.HULL, hull), (Stage.DOMAIN, domain), (Stage.GEOMETRY, self._packet(Op.SET_SHADER, Stage.GEOMETRY << 8))):
+        for stage, bound in (
+            (Stage.HULL, hull),
+            (Stage.DOMAIN, domain),
+            (Stage.GEOMETRY, self._packet(Op.SET_SHADER, Stage.GEOMETRY << 8)),
+        ):
             if bound is not None:
                 raise UnsupportedError(f"{stage.name.lower()} stage")
         if state.bindings.get(Op.SET_STREAM_OUTPUT):
@@ -311,7 +319,7 @@ class DrawState:
     def _factor(self) -> None:
         p = self._packet(Op.SET_BLEND_FACTOR)
         self.factor = (0x3F800000,) * 4 + (0xFFFF_FFFF,) if p is None else unpack_packet(p)[7:12]
-        self.factor_version = self.state.version.get(Op.SET_BLEND_FACTOR)  # type: ignore[assignment]
+        self.factor_version = self.state.version.get(Op.SET_BLEND_FACTOR)
 
     def _index_buffer(self) -> int:
         """Index size; the buffer's pointer and length go to :attr:`index`."""
@@ -325,7 +333,7 @@ class DrawState:
             raise FaultError(Fault.BAD_DESCRIPTOR, f"index format {format}")
         size = 2 if format == Format.R16_UINT else 4
         if version != self.index_version:
-            self.index_version = version  # type: ignore[assignment]
+            self.index_version = version
             self.index = (self.engine.pointer(address, extent), extent // size)
         return size
 
@@ -335,7 +343,7 @@ class DrawState:
         for slot, p in (self.state.bindings.get(Op.SET_VERTEX_BUFFER) or {}).items():
             _, _, extent, address, _, _, _, stride, *_ = unpack_packet(p)
             buffers[0, slot] = (self.engine.pointer(address, extent), extent, stride)
-        self.buffers_version = self.state.version.get(Op.SET_VERTEX_BUFFER)  # type: ignore[assignment]
+        self.buffers_version = self.state.version.get(Op.SET_VERTEX_BUFFER)
 
     def _viewports(self) -> None:
         """Viewports and the rectangles of pixels that they, the scissors and the targets leave."""

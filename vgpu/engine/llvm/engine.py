@@ -77,7 +77,7 @@ class LlvmEngine(Engine):
         self._pass = np.zeros(1, PASS)
         self.pass_pointer = int(self._pass.ctypes.data)
         self._records = np.zeros(RECORD_BYTES, np.uint8)
-        self._record_bytes = (ctypes.c_char * RECORD_BYTES).from_buffer(self._records)
+        self._record_bytes = (ctypes.c_char * RECORD_BYTES).from_address(int(self._records.ctypes.data))
         self._record_base = int(self._records.ctypes.data)
         self._record_next = 0
         self._arena = np.empty(ARENA_BYTES, np.uint8)
@@ -199,7 +199,7 @@ class LlvmEngine(Engine):
             else:
                 function(pointer)
             self._check_stop()
-            yield
+            yield None
 
     def _compute_constants(self, state: PipelineState, program: Program) -> list[int]:
         """Pointer and dwords of each constant buffer that the program uses."""
@@ -269,7 +269,10 @@ class LlvmEngine(Engine):
             self.flush(state, parallel=False)
 
     def make_targets(self, state: PipelineState) -> tuple[tuple[tuple[int, int], ...], int, int, int]:
-        """Make the pass that of the bound targets; flushes when they change. ``(slot, format)``, depth format, samples, read-only."""
+        """Make the pass that of the bound targets; flushes when they change.
+
+        Returns ``(slot, format)`` of each target, depth format, samples, read-only flags.
+        """
         bound = state.bindings.get(Op.SET_RENDER_TARGET, {})
         depth = packet(state, Op.SET_DEPTH_STENCIL)
         views = [(slot, self.bindings.view(p, write=True)) for slot, p in sorted(bound.items())]

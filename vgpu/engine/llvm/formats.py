@@ -207,4 +207,3 @@ def supported(format: int) -> bool:
         return False
     info = FORMATS[Format(format)]
     return bool(info.channels) and not info.is_block
-

@@ -140,7 +140,7 @@ class _Front:
 
     # -- the function -------------------------------------------------------------------------------------------------
     def write(self) -> str:
-        f, key = self.f, self.key
+        f = self.f
         saved = set_float_mode(f)
         self.enter(f)
         with f.prologue():
@@ -310,7 +310,9 @@ class _Front:
                 code = ((first + f.vector(I32, range(self.lanes))) < count).select(code, 0)
                 some.set(some.get() | code)
                 block.set(f.offset(block.get(), stride))
-            wanted = f.call(f"llvm.vector.reduce.or.v{self.lanes}i32", I32, [some.get()]) & self.get("clip", I32) & vertex.NEEDS_CLIP
+            wanted = (
+                f.call(f"llvm.vector.reduce.or.v{self.lanes}i32", I32, [some.get()]) & self.get("clip", I32) & vertex.NEEDS_CLIP
+            )
             with f.if_else(wanted.eq(0)) as otherwise:
                 f.call("setup", VOID, [self.front, primitives, *self.lists])
                 otherwise()
@@ -391,17 +393,17 @@ class _Front:
                     return w[0] * d[0] + w[1] * d[1] + w[2] * d[2]
 
                 kept = f.var(I32, 0)
-                with f.count(0, size.get()) as k:
-                    following = (k + 1).eq(size.get()).select(0, k + 1)
+                with f.count(0, size.get()) as corner:
+                    following = (corner + 1).eq(size.get()).select(0, corner + 1)
                     s, t = source.get(), target.get()
-                    d0, d1 = side(s, k), side(s, following)
+                    d0, d1 = side(s, corner), side(s, following)
                     in0, in1 = d0 >= 0.0, d1 >= 0.0
                     with f.if_(in0):
-                        f.copy(weight(t, kept.get(), 0), weight(s, k, 0), 24)
+                        f.copy(weight(t, kept.get(), 0), weight(s, corner, 0), 24)
                         kept.set(kept.get() + 1)
                     with f.if_(in0 ^ in1):
                         # From the inside to the outside, whichever way the edge runs: neighbours get the same vertex.
-                        inner, outer = in0.select(k, following), in0.select(following, k)
+                        inner, outer = in0.select(corner, following), in0.select(following, corner)
                         di, do = in0.select(d0, d1), in0.select(d1, d0)
                         part = di / (di - do)
                         for c in range(3):
@@ -415,23 +417,23 @@ class _Front:
         with f.if_(size.get() >= 3):
             first = new_vertices.get()
             s = source.get()
-            with f.count(0, size.get()) as k:
-                w = [f.load(F64, weight(s, k, c)) for c in range(3)]
+            with f.count(0, size.get()) as number:
+                w = [f.load(F64, weight(s, number, c)) for c in range(3)]
                 position = [w[0] * corners[0][c] + w[1] * corners[1][c] + w[2] * corners[2][c] for c in range(4)]
                 projected = vertex.project(f, self.front, position, index)
                 for c, x in projected.items():
                     if c >= 0:
-                        f.store(x.bits(I32), self.component_pointer(first + k, c))
-                f.store(f.value(0, I32), self.component_pointer(first + k, vertex.CODE))
+                        f.store(x.bits(I32), self.component_pointer(first + number, c))
+                f.store(f.value(0, I32), self.component_pointer(first + number, vertex.CODE))
                 for c in (vertex.VIEWPORT, vertex.SLICE):
-                    f.store(self.load_component(members[0], c), self.component_pointer(first + k, c))
+                    f.store(self.load_component(members[0], c), self.component_pointer(first + number, c))
                 for c in range(FIRST_OUTPUT, key.components):
-                    a = [self.load_component(members[n], c).bits(F32).resize_float(F64) for n in range(3)]
-                    value = (w[0] * a[0] + w[1] * a[1] + w[2] * a[2]).resize_float(F32)
-                    f.store(value.bits(I32), self.component_pointer(first + k, c))
+                    own = [self.load_component(members[n], c).bits(F32).resize_float(F64) for n in range(3)]
+                    value = (w[0] * own[0] + w[1] * own[1] + w[2] * own[2]).resize_float(F32)
+                    f.store(value.bits(I32), self.component_pointer(first + number, c))
             new_vertices.set(first + size.get())
-            with f.count(1, size.get() - 1) as k:
-                emit([first, first + k, first + k + 1, members[3], members[4]])
+            with f.count(1, size.get() - 1) as number:
+                emit([first, first + number, first + number + 1, members[3], members[4]])
 
     def plane_distances(self, viewport: Value | None) -> list[tuple[int, Distance]]:
         """(code bits, distance of a corner) of every clip plane."""
@@ -526,12 +528,34 @@ class _Front:
         right, bottom = f.min((largest_x + high) >> 8, bound("right")), f.min((largest_y + high) >> 8, bound("bottom"))
         mask = mask & (left <= right) & (top <= bottom)
         with f.if_(f.any(mask)):
-            self.records_and_bins(mask, gather, first, lists, x, y, (dx1, dy1, dx2, dy2), area, counter, front_facing, viewport,
-                                  (left, top, right, bottom))
+            self.records_and_bins(
+                mask,
+                gather,
+                first,
+                lists,
+                x,
+                y,
+                (dx1, dy1, dx2, dy2),
+                area,
+                counter,
+                front_facing,
+                viewport,
+                (left, top, right, bottom),
+            )
 
     def records_and_bins(
-        self, mask: Value, gather: Callable[..., Value], first: Value, lists: list[Value], x: list[Value], y: list[Value],
-        sides: tuple[Value, Value, Value, Value], area: Value, counter: Value, front_facing: Value, viewport: Value | None,
+        self,
+        mask: Value,
+        gather: Callable[..., Value],
+        first: Value,
+        lists: list[Value],
+        x: list[Value],
+        y: list[Value],
+        sides: tuple[Value, Value, Value, Value],
+        area: Value,
+        counter: Value,
+        front_facing: Value,
+        viewport: Value | None,
         box: tuple[Value, Value, Value, Value],
     ) -> None:
         """Write the records of the lanes in ``mask`` and put them into bins."""
@@ -682,7 +706,7 @@ class _Front:
         tiles_x = self.passed("tiles_x", I32)
         x0, y0, x1, y1 = left >> 6, top >> 6, right >> 6, bottom >> 6
         entry = offset.shr(4)
-        with f.if_else((x0.eq(x1) & y0.eq(y1))) as otherwise:
+        with f.if_else(x0.eq(x1) & y0.eq(y1)) as otherwise:
             self.append(y0 * tiles_x + x0, entry)
             otherwise()
             triangle = f.offset(arena, offset.zext(I64))

@@ -170,9 +170,7 @@ class Jit:
         if not fresh and level in self._machines:
             return self._machines[level]
         target = llvm.Target.from_default_triple()
-        machine = target.create_target_machine(
-            cpu=self.cpu, features=self._features, opt=level, reloc="pic", codemodel="small"
-        )
+        machine = target.create_target_machine(cpu=self.cpu, features=self._features, opt=level, reloc="pic", codemodel="small")
         if not fresh:
             self._machines[level] = machine
         return machine

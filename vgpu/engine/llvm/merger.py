@@ -84,7 +84,10 @@ def compile_merger(key: MergerKey) -> str:
             at = target.slot * records.SURFACE.itemsize
             surfaces[target.slot] = (
                 f.load(PTR, pass_, at),
-                *(f.load(I32, pass_, at + records.offset(records.SURFACE, n)) for n in ("row_pitch", "sample_pitch", "slice_pitch", "slices")),
+                *(
+                    f.load(I32, pass_, at + records.offset(records.SURFACE, n))
+                    for n in ("row_pitch", "sample_pitch", "slice_pitch", "slices")
+                ),
             )
     with f.count(0, count) as i:
         entry = f.offset(queue, (i * size).zext(I64))
@@ -113,7 +116,6 @@ def compile_merger(key: MergerKey) -> str:
 
 
 def _mask_type(lanes: int) -> Type:
-
 
     return Type("i", lanes)
 

@@ -35,9 +35,6 @@ from .analysis import instructions
 from .bindings import Bindings, ResolvedView
 from .jit import Code, Jit
 from .shader import SamplerKey, ShaderKey, Slots, ViewKey
-from .shader_errors import UnsupportedError
-
-
 
 
 @dataclass(slots=True)
@@ -231,9 +228,7 @@ class Pipelines:
 
     def kernel(self, program: Program, key: ShaderKey) -> Code:
         """A compute kernel."""
-        return self.part(
-            "kernel", (program.number, key), lambda: compute.compile_kernel(program.program, key, self.lanes)
-        )
+        return self.part("kernel", (program.number, key), lambda: compute.compile_kernel(program.program, key, self.lanes))
 
     def draw(
         self,
@@ -278,11 +273,21 @@ class Pipelines:
         inputs, planes = pixel.link(ps.program if ps else None, layout)
         modes = tuple(mode for _, mode in planes)
         setup = front.SetupKey(
-            layout.components, planes, topology, index_size, samples > 1, front.clip_components(layout), layout.viewport >= 0, self.lanes
+            layout.components,
+            planes,
+            topology,
+            index_size,
+            samples > 1,
+            front.clip_components(layout),
+            layout.viewport >= 0,
+            self.lanes,
         )
         outputs = pixel.colour_outputs(ps.program if ps else None) if targets else ()
         dual = any(
-            16 <= f <= 19 for word in blend_words[:1] if word & 1 for f in (word >> 1 & 31, word >> 6 & 31, word >> 14 & 31, word >> 19 & 31)
+            16 <= f <= 19
+            for word in blend_words[:1]
+            if word & 1
+            for f in (word >> 1 & 31, word >> 6 & 31, word >> 14 & 31, word >> 19 & 31)
         )
         used = {slot for slot, _ in targets} | ({1} if dual else set())
         alpha = bool(blend_arg & BlendFlag.ALPHA_TO_COVERAGE)
@@ -299,9 +304,15 @@ class Pipelines:
             outputs, samples, self.lanes,
         )  # fmt: skip
         parts = [
-            self.part("vertex", (vs.number, vs_key, elements), lambda: vertex.compile_vertex(vs.program, vs_key, elements, layout, self.lanes)),
+            self.part(
+                "vertex",
+                (vs.number, vs_key, elements),
+                lambda: vertex.compile_vertex(vs.program, vs_key, elements, layout, self.lanes),
+            ),
             self.part("front", setup, lambda: front.compile_front(setup)),
-            self.part("pixel", (ps.number if ps else 0, pixel_key), lambda: pixel.compile_pixel(ps.program if ps else None, pixel_key)),
+            self.part(
+                "pixel", (ps.number if ps else 0, pixel_key), lambda: pixel.compile_pixel(ps.program if ps else None, pixel_key)
+            ),
             self.part("merger", merger_key, lambda: merger.compile_merger(merger_key)),
         ]
         return DrawPipeline(

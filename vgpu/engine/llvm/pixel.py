@@ -1,4 +1,4 @@
-"""Pixels of one draw in one tile: coverage, depth and stencil, interpolation, pixel shader; results go to the output merger's queue.
+"""Pixels of one draw in one tile: coverage, depth and stencil, interpolation, pixel shader; then the output merger's queue.
 
 ``pixel(PASS*, DRAW*, entries*, count, tile_x, tile_y, scratch*, thread)`` runs over bin entries in order. A *stamp* is (W/2) x 2
 pixels, row by row, so that quads for derivatives are whole and memory rows are vector loads. Stamps that pass are queued with
@@ -184,7 +184,7 @@ def colour_outputs(program: ShaderProgram | None) -> tuple[int, ...]:
     """Colour output components in queue order."""
     if program is None:
         return ()
-    found = set()
+    found: set[int] = set()
     for register, mask, _, _ in Declared.of(program).outputs:
         if register < 8:
             found.update(register * 4 + c for c in range(4) if mask >> c & 1)
@@ -260,9 +260,7 @@ class Rows:
 
     def masks(self, mask: Value, repeat: int = 1) -> list[Value]:
         """The two halves of a mask, each lane repeated."""
-        return [
-            mask.shuffle([start + i // repeat for i in range(self.half * repeat)]) for start in (0, self.half)
-        ]
+        return [mask.shuffle([start + i // repeat for i in range(self.half * repeat)]) for start in (0, self.half)]
 
     def load(self, mask: Value) -> list[Value]:
         """The dwords of the elements in ``mask`` (small elements: zero-extended)."""
@@ -276,8 +274,10 @@ class Rows:
         rows = [f.masked_load(t, p, m, align=4) for p, m in zip(self.pointers, self.masks(mask, words), strict=True)]
         if words == 1:
             return [f.concat(*rows)]
-        return [rows[0].shuffle([i * words + k for i in range(half)] + [half * words + i * words + k for i in range(half)], rows[1])
-                for k in range(words)]
+        return [
+            rows[0].shuffle([i * words + k for i in range(half)] + [half * words + i * words + k for i in range(half)], rows[1])
+            for k in range(words)
+        ]
 
     def store(self, words: list[Value], mask: Value) -> None:
         """Write the elements in ``mask``."""
@@ -397,7 +397,9 @@ class _Pixel:
             # Inside a pair of rows edge functions stay within 32 bits of where they can change sign.
             self.row_edges = [
                 [
-                    f.max(f.min(k + a[i].sext(I64) * start_x.sext(I64) + b[i].sext(I64) * y.sext(I64), LARGEST), -LARGEST).trunc(I32)
+                    f.max(f.min(k + a[i].sext(I64) * start_x.sext(I64) + b[i].sext(I64) * y.sext(I64), LARGEST), -LARGEST).trunc(
+                        I32
+                    )
                     + self.lane_edges[i]
                     for i, k in enumerate(constants)
                 ]
@@ -467,7 +469,9 @@ class _Pixel:
         stage = PixelStage()
         stage.coverage, stage.samples = coverage, key.samples
         if program is not None:
-            self.invocations.set(self.invocations.get() + f.call("llvm.ctpop.i32", I32, [f.mask_bits(coverage).zext(I32)]).zext(I64))
+            self.invocations.set(
+                self.invocations.get() + f.call("llvm.ctpop.i32", I32, [f.mask_bits(coverage).zext(I32)]).zext(I64)
+            )
             self.interpolate(stage)
             stage.outputs = {index: f.var(self.ivec, 0) for index in key.outputs}
             for register in (OUTPUT_DEPTH_REGISTER, OUTPUT_COVERAGE_REGISTER, OUTPUT_STENCIL_REGISTER):
@@ -552,10 +556,10 @@ class _Pixel:
         s[SystemRegister.VIEWPORT_ARRAY_INDEX] = self.flags.shr(24)
         s[SystemRegister.SAMPLE_INDEX] = f.value(0, I32)
         covered: Value = f.value(0, self.ivec)
-        for n, m in enumerate(self.masks):
-            covered = covered | m.get().select(1 << n, f.value(0, self.ivec))
+        for bit, m in enumerate(self.masks):
+            covered = covered | m.get().select(1 << bit, f.value(0, self.ivec))
         s[SystemRegister.COVERAGE] = covered
-        for register, mask, value, _ in Declared.of(self.program).inputs:
+        for register, mask, meaning, _ in Declared.of(self.program).inputs:
             for c in range(4):
                 if mask >> c & 1:
                     system = {
@@ -565,7 +569,7 @@ class _Pixel:
                         SystemValue.SAMPLE_INDEX: SystemRegister.SAMPLE_INDEX,
                         SystemValue.RENDER_TARGET_ARRAY_INDEX: SystemRegister.RENDER_TARGET_ARRAY_INDEX,
                         SystemValue.VIEWPORT_ARRAY_INDEX: SystemRegister.VIEWPORT_ARRAY_INDEX,
-                    }.get(SystemValue(value))
+                    }.get(SystemValue(meaning))
                     if system is not None:
                         stage.values[register * 4 + c] = s[system]
 

@@ -51,6 +51,7 @@ def offset(dtype: np.dtype[np.void], name: str) -> int:
     assert fields is not None
     return int(fields[name][1])
 
+
 #: A vertex buffer as the fetch sees it.
 VERTEX_BUFFER: Final = np.dtype([("base", "<u8"), ("size", "<u4"), ("stride", "<u4")])
 
@@ -132,7 +133,9 @@ DRAW: Final = np.dtype(
 DRAW_FORMAT: Final = "<5Q2I4I"
 
 #: A render target or depth buffer of a pass.
-SURFACE: Final = np.dtype([("base", "<u8"), ("row_pitch", "<u4"), ("sample_pitch", "<u4"), ("slice_pitch", "<u4"), ("slices", "<u4")])
+SURFACE: Final = np.dtype(
+    [("base", "<u8"), ("row_pitch", "<u4"), ("sample_pitch", "<u4"), ("slice_pitch", "<u4"), ("slices", "<u4")]
+)
 
 #: The surfaces drawn to, the bins and the arena. One per context.
 PASS: Final = np.dtype(

@@ -475,7 +475,9 @@ class Translator:
             vertex = None if src[1] >> 28 == Kind.NONE else self.integer(src[1])
             self.write(dst, self.stage.load_input(self, self.integer(src[0]), vertex))
         elif op == Op.STORE_OUTPUT:
-            self.stage.store_output_indexed(self, self.full(self.integer(src[0])), self.full(self.bits_or_float(src[1])), self.mask())
+            self.stage.store_output_indexed(
+                self, self.full(self.integer(src[0])), self.full(self.bits_or_float(src[1])), self.mask()
+            )
         elif op in texture.OPERATIONS:
             texture.OPERATIONS[op](self, ins)
         elif op in access.OPERATIONS:
@@ -574,7 +576,9 @@ class Translator:
     def _loop(self, ins: Instruction) -> None:
         f = self.f
         outer = self.regions[-1].live.get()
-        region = _Region("loop", f.var(self.mvec, outer), alive=f.var(self.mvec, outer), head=f.label(), next=f.label(), end=f.label())
+        region = _Region(
+            "loop", f.var(self.mvec, outer), alive=f.var(self.mvec, outer), head=f.label(), next=f.label(), end=f.label()
+        )
         f.place(region.head)
         self.regions.append(region)
 
@@ -644,7 +648,7 @@ class Translator:
             f.place(go_on)
 
 
-_FLOW: Final = {
+_FLOW: Final[dict[int, Callable[[Translator, Instruction], None]]] = {
     Op.IF: Translator._if,
     Op.ELSE: Translator._else,
     Op.ENDIF: Translator._endif,
@@ -662,11 +666,11 @@ def derivative(t: Translator, x: Value, along_x: bool, fine: bool) -> Value:
         return t.f.null(x.type)
     w, half = t.lanes, t.lanes // 2
     if along_x:
-        row = (lambda i: i) if fine else (lambda i: i % half)
-        a, b = [row(i) & ~1 for i in range(w)], [row(i) | 1 for i in range(w)]
+        rows = [i if fine else i % half for i in range(w)]
+        a, b = [i & ~1 for i in rows], [i | 1 for i in rows]
     else:
-        column = (lambda i: i % half) if fine else (lambda i: (i % half) & ~1)
-        a, b = [column(i) for i in range(w)], [column(i) + half for i in range(w)]
+        a = [i % half if fine else i % half & ~1 for i in range(w)]
+        b = [i + half for i in a]
     return x.shuffle(b) - x.shuffle(a)
 
 

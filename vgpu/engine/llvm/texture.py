@@ -15,7 +15,7 @@ from wddm.hw.formats import FORMATS, Format, FormatInfo, NumberType
 from wddm.hw.isa import Kind, Op
 
 from . import blocks, cube, formats, maths, records
-from .access import both, fetch, store_elements
+from .access import and_, both, fetch, store_elements
 from .analysis import Instruction
 from .builder import F32, I1, I32, I64, PTR, Function, Value
 
@@ -92,7 +92,9 @@ class View:
                 out.append(self.t.fields[key])
             return out
         mip = (level + self.field("first_mip")) & 31
-        return [f.umax(f.splat(self.field(n), mip.type.lanes) .shr(mip) if mip.type.lanes else self.field(n).shr(mip), 1) for n in names]
+        return [
+            f.umax(f.splat(self.field(n), mip.type.lanes).shr(mip) if mip.type.lanes else self.field(n).shr(mip), 1) for n in names
+        ]
 
     def address(self, level: Value | None, layer: Value | None, y: Value | None, x: Value, sample: Value | None = None) -> Value:
         """Byte offset of the element (or block) that holds a texel. Coordinates must be inside."""
@@ -112,7 +114,14 @@ class View:
         return at
 
     def texel(
-        self, at: Value, inside: Value | None, y: Value | None, x: Value, *, raw_unorm: bool = False, consecutive: Value | None = None
+        self,
+        at: Value,
+        inside: Value | None,
+        y: Value | None,
+        x: Value,
+        *,
+        raw_unorm: bool = False,
+        consecutive: Value | None = None,
     ) -> list[Value]:
         """Red, green, blue, alpha of texels at byte offsets. ``raw_unorm``: UNORM channels undivided."""
         f, info = self.t.f, self.info
@@ -169,16 +178,16 @@ def _place(
         level = inside.select(mip, 0)
     axes = [c + o if o else c for c, o in zip(coordinates[: view.axes], offsets, strict=False)]
     for a, size in zip(axes, view.extent(level), strict=True):
-        inside = both(inside, a.ult(size))  # type: ignore[assignment]
+        inside = and_(inside, a.ult(size))
     layer: Value | None = None
     if view.volume:
         layer = axes[2]
-        inside = both(inside, layer.ult(view.field("slices")))  # type: ignore[assignment]
+        inside = and_(inside, layer.ult(view.field("slices")))
     elif t.is_array(view.kind, view.slot):
         layer = coordinates[view.axes]
-        inside = both(inside, layer.ult(view.field("slices")))  # type: ignore[assignment]
+        inside = and_(inside, layer.ult(view.field("slices")))
     if sample is not None:
-        inside = both(inside, sample.ult(view.field("samples")))  # type: ignore[assignment]
+        inside = and_(inside, sample.ult(view.field("samples")))
         sample = inside.select(sample, 0)
 
     def safe(v: Value) -> Value:
@@ -209,7 +218,11 @@ def _load(t: Translator, ins: Instruction) -> None:
         return
     coordinates = t.integers(src[0], view.axes + t.is_array(view.kind, view.slot))
     plain = op == Op.UAV_LOAD
-    mip = None if plain or src[1] >> 28 == Kind.NONE or (src[1] >> 28 == Kind.LITERAL and t.literal_is_zero(src[1])) else t.integer(src[1])
+    mip = (
+        None
+        if plain or src[1] >> 28 == Kind.NONE or (src[1] >> 28 == Kind.LITERAL and t.literal_is_zero(src[1]))
+        else t.integer(src[1])
+    )
     sample = None if plain or src[2] >> 28 == Kind.NONE else t.integer(src[2])
     offsets = (0, 0, 0) if plain else (signed_byte(aux2, 0), signed_byte(aux2, 1), signed_byte(aux2, 2))
     inside, at, y, x = _place(t, view, coordinates, mip, sample, offsets)
@@ -337,7 +350,9 @@ def _finite(f: Function, x: Value) -> Value:
 class Sampling:
     """One sampling instruction."""
 
-    def __init__(self, t: Translator, view: View, key: SamplerKey, slot: int, offsets: tuple[int, int, int], reference: Value | None) -> None:
+    def __init__(
+        self, t: Translator, view: View, key: SamplerKey, slot: int, offsets: tuple[int, int, int], reference: Value | None
+    ) -> None:
         self.t, self.f, self.view, self.key, self.slot, self.offsets = t, t.f, view, key, slot, offsets
         info = view.info
         self.integer = info.is_integer
@@ -348,7 +363,9 @@ class Sampling:
         #: Filter undivided codes and divide once at the end.
         bits = {c.bits for c in info.channels}
         same = len(bits) == 1
-        self.divisor = float((1 << max(bits)) - 1) if plain and same and info.type is NumberType.UNORM and reference is None else 0.0
+        self.divisor = (
+            float((1 << max(bits)) - 1) if plain and same and info.type is NumberType.UNORM and reference is None else 0.0
+        )
         borders = AddressMode.BORDER in key.address[: view.axes] and not view.cube
         if borders or max(bits, default=0) > 16:
             self.divisor = 0.0
@@ -413,7 +430,7 @@ class Sampling:
         if mode not in (AddressMode.WRAP, AddressMode.MIRROR):
             return index
         f = self.f
-        size = (size if mode == AddressMode.WRAP else size << 1)
+        size = size if mode == AddressMode.WRAP else size << 1
         index, size = index._both(size)
         quotient = f.floor(index.to_float() / size.to_float()).to_int()
         return index - quotient * size
@@ -493,8 +510,8 @@ class Sampling:
                 if linear is True:
                     near = low
                 else:
-                    near = linear.select(low, near)  # type: ignore[union-attr]
-                    weight = linear.select(weight, 0.0)  # type: ignore[union-attr]
+                    near = linear.select(low, near)
+                    weight = linear.select(weight, 0.0)
             offset = self.offsets[k]
             if offset:
                 near = self.period(mode, near + offset, size)

@@ -24,7 +24,7 @@ from .shader_errors import UnsupportedError
 CLIP_X, CLIP_Y, CLIP_Z, CLIP_W, SCREEN_X, SCREEN_Y, SCREEN_Z, SCREEN_Z_HIGH, RECIPROCAL_W, CODE, VIEWPORT, SLICE = range(12)
 FIRST_OUTPUT: Final = 12
 
-#: Clip code bits. A triangle whose vertices share one of REJECT is not visible; one of NEEDS_CLIP in a vertex sends it to the clipper.
+#: Clip code bits. A triangle whose vertices share one of REJECT is not visible; one of NEEDS_CLIP in a vertex asks for the clipper.
 LEFT, RIGHT, BOTTOM, TOP, NEAR, FAR = (1 << i for i in range(6))
 GUARD_LEFT, GUARD_RIGHT, GUARD_BOTTOM, GUARD_TOP, BEHIND = (1 << i for i in range(6, 11))
 USER: Final = 1 << 12  #: and the seven bits above: clip distances
@@ -152,15 +152,15 @@ def compile_vertex(
         stage.id = f.load(ivec, ids, at)
         number = f.load(ivec, instances, at)
         stage.instance = number
-        stage.fetched = {r: [x.bits(I32) for x in _fetch(f, stage.elements[r], plan, stage.id, number)] for r, plan in plans.items()}
+        stage.fetched = {
+            r: [x.bits(I32) for x in _fetch(f, stage.elements[r], plan, stage.id, number)] for r, plan in plans.items()
+        }
         for register, mask, value, _ in Declared.of(program).inputs:
             generated = {SystemValue.VERTEX_ID: stage.id, SystemValue.INSTANCE_ID: number}.get(SystemValue(value))
             if generated is not None:
                 row = stage.fetched.setdefault(register, [f.value(0, ivec)] * 4)
                 row[(mask & -mask).bit_length() - 1] = generated
-        stage.outputs = {
-            register * 4 + c: f.var(ivec) for register, mask in layout.registers for c in range(4) if mask >> c & 1
-        }
+        stage.outputs = {register * 4 + c: f.var(ivec) for register, mask in layout.registers for c in range(4) if mask >> c & 1}
         for v in stage.outputs.values():
             v.set(0)
         t = Translator(f, lanes, program, key, stage, block, stop)
@@ -187,7 +187,9 @@ def compile_vertex(
         put(SLICE, layer.ult(layers).select(layer, 0))
         distances = [output(4 * r + c).bits(F32) for r, c in layout.clip]
         culls = [output(4 * r + c).bits(F32) for r, c in layout.cull]
-        for component, x in finish_position(f, front, position, viewport if layout.viewport >= 0 else None, distances, culls).items():
+        for component, x in finish_position(
+            f, front, position, viewport if layout.viewport >= 0 else None, distances, culls
+        ).items():
             put(component, x)
     f.ret()
     return str(m)
@@ -305,9 +307,11 @@ def _fetch(f: Function, element: InputElement, plan: tuple[Value, Value, Value],
         # Signed 32-bit offsets around the middle of the largest buffer.
         middle = f.offset(base, 1 << 31)
         pointers = f.index(middle, I8, at ^ -(1 << 31))
-        words = [f.gather(I32.vector(lanes), f.offset(pointers, 4 * c) if c else pointers, inside, align=1) for c in range(size // 4)]
+        words = [
+            f.gather(I32.vector(lanes), f.offset(pointers, 4 * c) if c else pointers, inside, align=1) for c in range(size // 4)
+        ]
     zero = f.value(0, I32)
     return [inside.select(x.bits(I32), zero) for x in formats.unpack(f, info, words)]
 
 
-__all__ = ["Kind", "INDEX_MASK", "VertexLayout", "compile_vertex", "finish_position", "restore_float_mode", "set_float_mode"]
+__all__ = ["INDEX_MASK", "Kind", "VertexLayout", "compile_vertex", "finish_position", "restore_float_mode", "set_float_mode"]
