@@ -16,14 +16,18 @@ from enum import IntEnum
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
 from umd.callbacks import Callbacks
-from umd.command_buffer import CommandBuffer, Mark
+from umd.command_buffer import CommandBuffer, Mark, packet
 from umd.errors import DeviceError
-from umd.memory import AllocationManager
+from umd.memory import Allocation, AllocationManager
 from umd.upload import Heap, Later, UploadRing
 from wddm.ddi.d3d10umddi import D3D11DDI_CORELAYER_DEVICECALLBACKS
 from wddm.ddi.status import HRESULT
 from wddm.hw.driver import AllocationFlag
+from wddm.hw.packets import Op
 
 if TYPE_CHECKING:
     from umd.query import Query
@@ -140,7 +144,7 @@ class Core:
             emitters[k >> 16](self, k, slots.get(k))
 
     # --- recording -----------------------------------------------------------------------------------------------------
-    def work(self, packet: bytes) -> Pending:
+    def work(self, data: bytes) -> Pending:
         """A draw or dispatch: the state that it needs, then the packet."""
         batch = self.batch
         packets = batch.packets
@@ -152,17 +156,17 @@ class Core:
                 self._emit(dirty)
             except Later as later:
                 self._take_back(mark, dirty)
-                return self._again(later, lambda: packets.append(packet), True)
-            packets.append(packet)
+                return self._again(later, lambda: packets.append(data), True)
+            packets.append(data)
             if batch.over(self.reserve, mark):
-                return self._overflow(mark, lambda: packets.append(packet), True, dirty)
+                return self._overflow(mark, lambda: packets.append(data), True, dirty)
             if self.emitted_stream_resets:
                 self._commit_resets()
             return None
-        packets.append(packet)
+        packets.append(data)
         if len(packets) > batch.max_packets - self.reserve:
             mark = (len(packets) - 1, len(batch.patches), len(batch.allocations), batch.bytes)
-            return self._overflow(mark, lambda: packets.append(packet), True, set())
+            return self._overflow(mark, lambda: packets.append(data), True, set())
         return None
 
     def perform(self, record: Callable[[], None], *, state: bool = False) -> Pending:
@@ -251,6 +255,15 @@ class Core:
             except Later as later:
                 await later.work()
         raise DeviceError.out_of_memory("memory for the GPU's own use does not suffice")
+
+    def stage(self, target: Allocation, at: int, data: npt.NDArray[np.uint8]) -> None:
+        """Record: ``data`` (at most a chunk of the ring) to byte ``at`` of ``target``, through the ring. Raises Later."""
+        size = data.nbytes
+        chunk, offset = self.ring.take(size)
+        chunk.array[offset : offset + size] = data
+        slot = Op.COPY_BUFFER << 12
+        self.batch.add_at(packet(Op.COPY_BUFFER, extent=size, extent2=size), slot, target, at, True)
+        self.batch.patch_second(slot | 1, chunk.allocation, offset)
 
     # --- submission ----------------------------------------------------------------------------------------------------
     def flush(self) -> Pending:

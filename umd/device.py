@@ -13,18 +13,22 @@ from typing import Any
 import numpy as np
 
 from umd.callbacks import Callbacks
+from umd.clear import ClearFunctions
 from umd.command_buffer import CommandBuffer
 from umd.copy import CopyFunctions
 from umd.core import Core, Pending
 from umd.draw import DrawFunctions
 from umd.dxgi import DxgiFunctions
+from umd.emit import emitters
 from umd.errors import DeviceError
 from umd.format_support import FormatFunctions
-from umd.pipeline import PipelineFunctions, emitters
+from umd.mapping import MappingFunctions
+from umd.pipeline import PipelineFunctions
 from umd.query import QueryFunctions, emit_predication
 from umd.resource import ResourceFunctions
 from umd.shaders import ShaderFunctions
 from umd.state import StateFunctions
+from umd.update import UpdateFunctions
 from umd.view import ViewFunctions
 from wddm.ddi.d3d10umddi import D3D10DDIARG_CREATEDEVICE, D3D11DDI_DEVICEFUNCS, allowed_errors
 from wddm.ddi.d3dukmdt import (
@@ -130,6 +134,9 @@ class Device:
             self.states,
             self.shaders,
             self.pipeline,
+            MappingFunctions(core, self.resources),
+            UpdateFunctions(core, self.resources),
+            ClearFunctions(core, self.views),
             self.copies,
             self.draws,
             self.queries,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from umd.command_buffer import PACKET_STRUCT, packet
 from umd.core import Bind, Core, Pending, key
+from umd.emit import slot_id
 from umd.errors import DeviceError
-from umd.pipeline import slot_id
-from umd.resource import Resource, ResourceFunctions, place
+from umd.placement import place
+from umd.resource import Resource, ResourceFunctions
 from wddm.hw.packets import Op, Stage
 
 _PACK = PACKET_STRUCT.pack

@@ -11,6 +11,9 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from umd.callbacks import Callbacks
 from umd.errors import DeviceError
 from wddm.ddi.d3dukmdt import D3DDDI_ALLOCATIONINFO, D3DDDI_ALLOCATIONINFO_FLAGS, D3DDDICB_LOCKFLAGS
@@ -30,7 +33,7 @@ class Allocation:
     the aperture.
     """
 
-    __slots__ = ("batch", "h_resource", "handle", "index", "last_write", "size", "view", "written")
+    __slots__ = ("array", "batch", "h_resource", "handle", "index", "last_write", "size", "view", "written")
 
     def __init__(self, handle: int, size: int, h_resource: int = 0) -> None:
         self.handle = handle
@@ -41,6 +44,7 @@ class Allocation:
         self.written = False  #: listed there with WriteOperation
         self.last_write = 0
         self.view: memoryview | None = None
+        self.array: npt.NDArray[np.uint8] | None = None  #: the same bytes as ``view``
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,7 @@ class AllocationManager:
         if request.flags & AllocationFlag.CPU_ACCESS:
             try:
                 allocation.view = await self._map(info.hAllocation, request.size)
+                allocation.array = np.frombuffer(allocation.view, np.uint8)
             except DeviceError:
                 self._free([allocation])
                 raise
@@ -131,5 +136,5 @@ class AllocationManager:
         for allocation in allocations:
             if allocation.h_resource:
                 self._callbacks.call_now("pfnDeallocateCb", D3DDDICB_DEALLOCATE(hResource=allocation.h_resource))
-            allocation.view = None
+            allocation.view = allocation.array = None
             self.live -= allocation.size

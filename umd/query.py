@@ -13,8 +13,8 @@ from typing import Any
 
 from umd.command_buffer import packet
 from umd.core import PREDICATION_KEY, Core, Pending
+from umd.emit import slot_id
 from umd.errors import DeviceError, WasStillDrawing
-from umd.pipeline import slot_id
 from umd.upload import Place
 from wddm.ddi.d3d10umddi import (
     D3D10_DDI_GET_DATA_FLAG,

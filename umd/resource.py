@@ -1,6 +1,6 @@
-"""Resources: creation, opening, destruction, and mapping.
+"""Resources: what they are, creation, opening and destruction.
 
-Models "CreateResource(D3D11)", the Map entries and "Creating and Destroying Resources". Placement by use: what the processor maps
+Models "CreateResource(D3D11)" and "Creating and Destroying Resources". Placement by use: what the processor maps
 (dynamic, staging) lives in the aperture, so that a map is a pointer; the rest lives in local memory and is filled by copies.
 Constant buffers and small dynamic buffers have no allocation of their own: their content is a slice of the upload ring, and every
 whole update or discarding map takes a fresh one (renaming). A constant buffer that the GPU writes gets a home of its own.
@@ -8,26 +8,21 @@ whole update or discarding map takes a fresh one (renaming). A constant buffer t
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from umd.command_buffer import packet
 from umd.core import Core, Pending
-from umd.errors import DeviceError, WasStillDrawing
+from umd.errors import DeviceError
 from umd.memory import Allocation, Request
-from umd.upload import CHUNK_SIZE, Chunk, as_bytes, copy_rows
+from umd.upload import CHUNK_SIZE, as_bytes, copy_rows
 from wddm.ddi.d3d10umddi import (
     D3D10_DDI_CPU_ACCESS,
-    D3D10_DDI_MAP,
-    D3D10_DDI_MAP_FLAG,
     D3D10_DDI_RESOURCE_BIND_FLAG,
     D3D10_DDI_RESOURCE_MISC_FLAG,
     D3D10_DDI_RESOURCE_USAGE,
     D3D10_DDIARG_SUBRESOURCE_UP,
-    D3D10DDI_MAPPED_SUBRESOURCE,
     D3D10DDIARG_OPENRESOURCE,
     D3D10DDIRESOURCE_TYPE,
     D3D11DDIARG_CREATERESOURCE,
@@ -49,8 +44,6 @@ from wddm.hw.driver import (
 )
 from wddm.hw.formats import FORMATS, Format
 from wddm.hw.layout import SurfaceLayout, surface_layout
-from wddm.hw.memory import align_up
-from wddm.hw.packets import Op
 
 BIND = D3D10_DDI_RESOURCE_BIND_FLAG
 MISC = D3D10_DDI_RESOURCE_MISC_FLAG
@@ -59,8 +52,6 @@ TYPE = D3D10DDIRESOURCE_TYPE
 
 #: Dynamic buffers up to this size live in the ring.
 RING_BUFFER_SIZE = 1 << 16
-#: Instances of a larger dynamic resource before a discarding map waits.
-MAX_INSTANCES = 4
 #: What the display heads scan out.
 SCANOUT_FORMATS = frozenset(
     (
@@ -326,7 +317,7 @@ class ResourceFunctions:
         for at in range(0, size, CHUNK_SIZE):
             length = min(CHUNK_SIZE, size - at)
             pending = self.core.unpredicated(
-                lambda at=at, length=length: stage_copy(self.core, allocation, offset + at, data[at : at + length])  # type: ignore[misc]
+                lambda at=at, length=length: self.core.stage(allocation, offset + at, data[at : at + length])  # type: ignore[misc]
             )
             if pending is not None:
                 await pending
@@ -369,134 +360,10 @@ class ResourceFunctions:
         # A primary belongs to the immediate context and is gone when the call returns.
         return core.flush() if primaries else None
 
-    # --- mapping -------------------------------------------------------------------------------------------------------
-    def ResourceMap(
-        self, hDevice: int, hResource: int, Subresource: int, DDIMap: int, Flags: int, out: D3D10DDI_MAPPED_SUBRESOURCE
-    ) -> Pending:
-        r = self.resources.get(hResource) or self.get(hResource)
-        if DDIMap == D3D10_DDI_MAP.WRITE_DISCARD:
-            return self._discard(r, Subresource, Flags, out)
-        if DDIMap == D3D10_DDI_MAP.WRITE_NOOVERWRITE:
-            return self._settled(r, Subresource, out)
-        allocation = r.allocation
-        if allocation is not None:
-            # Reading waits for the last write, writing for the last use.
-            serial = allocation.last_write if DDIMap == D3D10_DDI_MAP.READ else allocation.batch
-            if serial > self.core.batch.completed():
-                return self._map_busy(r, Subresource, Flags, serial, out)
-        return self._settled(r, Subresource, out)
-
-    StagingResourceMap = ResourceMap
-    DynamicIABufferMapNoOverwrite = ResourceMap
-    DynamicConstantBufferMapNoOverwrite = ResourceMap
-    DynamicConstantBufferMapDiscard = ResourceMap
-    DynamicIABufferMapDiscard = ResourceMap
-    DynamicResourceMapDiscard = ResourceMap
-
-    def ResourceUnmap(self, hDevice: int, hResource: int, Subresource: int) -> None:
-        self.resources[hResource].mapped -= 1
-
-    StagingResourceUnmap = ResourceUnmap
-    DynamicIABufferUnmap = ResourceUnmap
-    DynamicConstantBufferUnmap = ResourceUnmap
-    DynamicResourceUnmap = ResourceUnmap
-
-    def ResourceIsStagingBusy(self, hDevice: int, hResource: int) -> bool:
-        allocation = self.get(hResource).allocation
-        return allocation is not None and allocation.batch > self.core.batch.completed()
-
     def CheckDirectFlipSupport(self, hDevice: int, hResource1: int, hResource2: int, Flags: int) -> bool:
         """11.1: whether the heads can go from scanning out one resource to the other without a visible change of mode."""
         one, other = self.get(hResource1), self.get(hResource2)
         return one.primary and other.primary and one.format == other.format and one.layout == other.layout
-
-    def _map_busy(self, r: Resource, subresource: int, flags: int, serial: int, out: D3D10DDI_MAPPED_SUBRESOURCE) -> Pending:
-        if flags & D3D10_DDI_MAP_FLAG.DONOTWAIT:
-            # What it waits for must be on its way, or nobody who asks again and again would ever be served.
-            pending = self.core.flush() if serial >= self.core.batch.serial else None
-            if pending is not None:
-                return _then_busy(pending)
-            raise WasStillDrawing
-        return self._map_later(r, subresource, serial, out)
-
-    async def _map_later(self, r: Resource, subresource: int, serial: int, out: D3D10DDI_MAPPED_SUBRESOURCE) -> None:
-        await self.core.wait_for(serial)
-        pending = self._settled(r, subresource, out)
-        if pending is not None:
-            await pending
-
-    def _settled(self, r: Resource, subresource: int, out: D3D10DDI_MAPPED_SUBRESOURCE) -> Pending:
-        """Hand out the pointer to where the content is."""
-        if r.allocation is None:
-            return self.core.retry(lambda: self._place_and_hand_out(r, subresource, out))
-        _hand_out(r, subresource, out)
-        return None
-
-    def _place_and_hand_out(self, r: Resource, subresource: int, out: D3D10DDI_MAPPED_SUBRESOURCE) -> None:
-        place(self.core, r)
-        _hand_out(r, subresource, out)
-
-    def _discard(self, r: Resource, subresource: int, flags: int, out: D3D10DDI_MAPPED_SUBRESOURCE) -> Pending:
-        core = self.core
-        if r.renamed:
-            chunk = core.ring.chunk
-            if chunk is not None:
-                offset = (chunk.used + 63) & -64
-                if offset + r.size <= CHUNK_SIZE:
-                    chunk.used = offset + r.size
-                    settle_in(core, r, chunk, offset)
-                    _hand_out(r, subresource, out)
-                    return None
-            return core.retry(lambda: self._rename(r, subresource, out))
-        if r.layout is not None and r.mips * r.slices > 1:
-            # Only the mapped subresource is discarded, the others keep their content: no renaming.
-            serial = r.placed.batch
-            if serial > core.batch.completed():
-                return self._map_busy(r, subresource, flags, serial, out)
-            return self._settled(r, subresource, out)
-        completed = core.batch.completed()
-        idle = next((a for a in r.instances if a.batch <= completed), None)
-        if r.placed.batch > completed:
-            if idle is None:
-                if len(r.instances) < MAX_INSTANCES:
-                    return self._new_instance(r, subresource, out)
-                oldest = min(r.instances, key=lambda a: a.batch)
-                return self._recycle(r, oldest, subresource, flags, out)
-            r.allocation = idle
-            core.moved(r)
-        return self._settled(r, subresource, out)
-
-    def _rename(self, r: Resource, subresource: int, out: D3D10DDI_MAPPED_SUBRESOURCE) -> None:
-        chunk, offset = self.core.ring.take(r.size)
-        settle_in(self.core, r, chunk, offset)
-        _hand_out(r, subresource, out)
-
-    async def _new_instance(self, r: Resource, subresource: int, out: D3D10DDI_MAPPED_SUBRESOURCE) -> None:
-        instance, _ = await self.core.memory.allocate(request(r, None))
-        r.instances.append(instance)
-        r.allocation = instance
-        self.core.moved(r)
-        _hand_out(r, subresource, out)
-
-    def _recycle(
-        self, r: Resource, oldest: Allocation, subresource: int, flags: int, out: D3D10DDI_MAPPED_SUBRESOURCE
-    ) -> Awaitable[None]:
-        if flags & D3D10_DDI_MAP_FLAG.DONOTWAIT:
-            raise WasStillDrawing
-        return self._recycle_later(r, oldest, subresource, out)
-
-    async def _recycle_later(
-        self, r: Resource, oldest: Allocation, subresource: int, out: D3D10DDI_MAPPED_SUBRESOURCE
-    ) -> None:
-        await self.core.wait_for(oldest.batch)
-        r.allocation = oldest
-        self.core.moved(r)
-        _hand_out(r, subresource, out)
-
-
-async def _then_busy(pending: Awaitable[None]) -> None:
-    await pending
-    raise WasStillDrawing
 
 
 def _packed(r: Resource, part: Any, up: D3D10_DDIARG_SUBRESOURCE_UP) -> npt.NDArray[np.uint8]:
@@ -512,76 +379,3 @@ def _packed(r: Resource, part: Any, up: D3D10_DDIARG_SUBRESOURCE_UP) -> npt.NDAr
     except ValueError as error:
         raise DeviceError.invalid(f"initial data: {error}") from None
     return packed
-
-
-def _hand_out(r: Resource, subresource: int, out: D3D10DDI_MAPPED_SUBRESOURCE) -> None:
-    """Fill the result of a map."""
-    view = r.placed.view
-    if view is None:
-        raise DeviceError.invalid("the resource was not created for the processor")
-    if r.layout is None:
-        out.pData = np.frombuffer(view, np.uint8, r.size, r.offset)
-        out.RowPitch = out.DepthPitch = r.size
-    else:
-        part = r.layout[r.subresource(subresource)]
-        out.pData = np.frombuffer(view, np.uint8, part.size, r.offset + part.offset)
-        out.RowPitch, out.DepthPitch = part.row_pitch, part.depth_pitch
-    r.mapped += 1
-
-
-def settle_in(core: Core, r: Resource, chunk: Chunk, offset: int) -> None:
-    """The content of a renamed buffer is this slice from now on."""
-    r.allocation = chunk.allocation
-    r.offset = offset
-    r.saved = None
-    chunk.residents[r] = None
-    if r.keys:
-        core.dirty |= r.keys
-
-
-def place(core: Core, r: Resource) -> Allocation:
-    """Where a resource lies; a renamed buffer that lost its slice gets one with its content. Raises Later."""
-    allocation = r.allocation
-    if allocation is not None:
-        return allocation
-    chunk, offset = core.ring.take(r.size)
-    chunk.view[offset : offset + r.size] = r.saved if r.saved is not None else bytes(r.size)
-    # A slice is lost only while the current buffer does not name it: nothing emitted so far is out of date.
-    r.allocation, r.offset, r.saved = chunk.allocation, offset, None
-    chunk.residents[r] = None
-    return chunk.allocation
-
-
-def stage_copy(core: Core, target: Allocation, at: int, data: npt.NDArray[np.uint8]) -> None:
-    """Record: ``data`` (at most CHUNK_SIZE bytes) to byte ``at`` of ``target``, through the ring. Raises Later."""
-    size = data.nbytes
-    chunk, offset = core.ring.take(size)
-    chunk.array[offset : offset + size] = data
-    core.batch.add_at(packet(Op.COPY_BUFFER, extent=size, extent2=size), Op.COPY_BUFFER << 12, target, at, True)
-    core.batch.patch_second(Op.COPY_BUFFER << 12 | 1, chunk.allocation, offset)
-
-
-async def give_home(core: Core, r: Resource) -> None:
-    """Before the GPU writes a renamed buffer: an allocation of its own in local memory, with its content."""
-    size = align_up(r.size, 4)
-    home, _ = await core.memory.allocate(Request(size, AllocationKind.BUFFER, AllocationFlag.NONE))
-    content = r.saved
-    if r.allocation is not None:
-        view = r.placed.view
-        assert view is not None
-        content = bytes(view[r.offset : r.offset + r.size])
-    r.renamed, r.saved, r.offset, r.allocation = False, None, 0, home
-    r.instances = [home]
-    core.moved(r)
-    data = np.frombuffer(content if content is not None else bytes(r.size), np.uint8)
-    pending = core.unpredicated(lambda: stage_copy(core, home, 0, data))
-    if pending is not None:
-        await pending
-
-
-def leave_home(core: Core, r: Resource) -> None:
-    """A constant buffer with a home is renamed again: its whole content is about to be replaced."""
-    for allocation in r.instances:
-        core.memory.destroy(allocation)
-    r.instances = []
-    r.renamed, r.allocation, r.saved = True, None, None

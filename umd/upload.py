@@ -45,9 +45,10 @@ class Chunk:
 
     def __init__(self, allocation: Allocation) -> None:
         assert allocation.view is not None
+        assert allocation.array is not None
         self.allocation = allocation
         self.view: memoryview = allocation.view
-        self.array: npt.NDArray[np.uint8] = np.frombuffer(allocation.view, np.uint8)
+        self.array: npt.NDArray[np.uint8] = allocation.array
         self.used = 0
         self.residents: dict[Resource, None] = {}
 
