@@ -326,8 +326,8 @@ class Core:
             pending = self.flush()
             if pending is not None:
                 await pending
-        if serial < self.batch.serial:
-            await self.batch.wait(serial)
+        # Recording that was taken back may have noted a submission that never came: then what came before it counts.
+        await self.batch.wait(min(serial, self.batch.serial - 1))
 
     def report(self, hr: int, text: str = "") -> None:
         """pfnSetErrorCb, which carries a code alone; the sentence goes to the log."""

@@ -357,6 +357,7 @@ class ResourceFunctions:
             core.memory.destroy(allocation)
         r.instances = []
         r.allocation = None
+        r.mapped = 0
         # A primary belongs to the immediate context and is gone when the call returns.
         return core.flush() if primaries else None
 
