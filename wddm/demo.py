@@ -281,6 +281,8 @@ async def run(
             if progress:
                 _progress(frame + 1, frames)
         await scene.device.immediate_context.wait_idle()
+        for _ in range(2):  # the last flip is latched at the next vertical sync
+            await gpu.wait_for_vblank()
         report.seconds = time.perf_counter() - started
         report.frames = frames
         statistics = await scene.swap_chain.get_frame_statistics()

@@ -128,9 +128,12 @@ def test_registers(host: Host) -> None:
     snapshot = np.frombuffer(device.register_snapshot(), np.uint32)
     assert snapshot[Register.NODE_COUNT // 4] == 2
     assert snapshot[head_register(0, HeadRegister.NATIVE_WIDTH) // 4] == 64
-    for offset in (2, 0xFFC, 0x3F0, 1 << 31):
+    for offset in (2, 0x1000, 1 << 31):
         with pytest.raises(ValueError, match="no register"):
             device.read_register(offset)
+    for offset in (0xFFC, 0x3F0):  # reserved
+        assert device.read_register(offset) == 0
+    for offset in (2, 0xFFC, 0x3F0, 1 << 31):
         with pytest.raises(ValueError, match="no register"):
             device.write_register(offset, 0)
 
