@@ -367,6 +367,13 @@ def _bfi(w: int, o: int, ins: int, base: int) -> int:
     return (ins << (o & 31) & mask) | (base & ~mask)
 
 
+def _msad(reference: int, source: int, total: int) -> int:
+    for shift in (0, 8, 16, 24):
+        if reference >> shift & 255:
+            total += abs((reference >> shift & 255) - (source >> shift & 255))
+    return total
+
+
 def _double(function: Callable[..., Any]) -> Callable[[Machine, Instruction, Any], None]:
     def run(m: Machine, i: Instruction, mask: Any) -> None:
         result = np.asarray(function(*[m.doubles(o) for o in i.operands[1:]]))
@@ -556,7 +563,7 @@ _OPERATIONS: dict[Opcode, Callable[[Machine, Instruction, Any], None]] = {
     O.FIRSTBIT_SHI: _plain("u", _each(lambda a: _high(~a & 0xFFFFFFFF if a >> 31 else a))),
     O.BFREV: _plain("u", _each(lambda a: int(f"{a:032b}"[::-1], 2))), O.UBFE: _plain("uuu", _each(_ubfe)),
     O.IBFE: _plain("uuu", _each(_ibfe)), O.BFI: _plain("uuuu", _each(_bfi)),
-    O.MOV: _plain("u", lambda a: a), O.MOVC: _plain("uuu", lambda c, a, b: np.where(c != 0, a, b)),
+    O.MSAD: _plain("uuu", _each(_msad)), O.MOV: _plain("u", lambda a: a), O.MOVC: _plain("uuu", lambda c, a, b: np.where(c != 0, a, b)),
     O.FTOI: _plain("f", _ftoi), O.FTOU: _plain("f", _ftou), O.ITOF: _plain("i", _f32), O.UTOF: _plain("u", _f32),
     O.F32TOF16: _plain("f", lambda a: a.astype(np.float16).view(np.uint16).astype(np.uint32)),
     O.F16TOF32: _plain("u", lambda a: (a & 0xFFFF).astype(np.uint16).view(np.float16).astype(np.float32)),

@@ -22,6 +22,7 @@ from .backend.program import build
 from .cache import Cache, digest
 from .diagnostics import Abort, CompileError, Diagnostic, Position, Sink
 from .ir.builder import TooLarge
+from .ir.nodes import DOUBLE_OPS, each_instruction
 from .lowering.evaluate import evaluator
 from .lowering.stages import Shader, StageLowering
 from .lowering.state import LoweringProblem, Restart
@@ -188,6 +189,8 @@ class _Compilation:
                     again |= check_uniformity(phase.region, sink, entry.position)
             if not again:
                 break
+        if model < 50 and any(i.op in DOUBLE_OPS for phase in shader.phases for i in each_instruction(phase.region)):
+            sink.error(3087, "doubles need shader model 5.0", entry.position)
         optimise = not self.flags & Flags.SKIP_OPTIMIZATION
         with self.timed("optimise"):
             for phase in shader.phases:
@@ -237,6 +240,10 @@ class _Compilation:
         for _ in range(MAX_RESTARTS):
             lowering = StageLowering(self.sink, stage, model, self.profile, unit)
             lowering.b.precise = bool(self.flags & Flags.IEEE_STRICTNESS)
+            if self.flags & Flags.AVOID_FLOW_CONTROL:
+                lowering.flatten_cost = 1 << 30
+            elif self.flags & Flags.PREFER_FLOW_CONTROL:
+                lowering.flatten_cost = 0
             try:
                 return lowering.run(entry), lowering
             except Restart:

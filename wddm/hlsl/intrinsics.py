@@ -35,9 +35,9 @@ log2 F F|mad NNN N|max NN N|min NN N|modf F&F F|noise V f|normalize V V|pow FF F
 refract VVf V|round F F|rsqrt F F|saturate F F|sign N I|sin F F|sincos F&F&F v|sinh F F|smoothstep FFF F|sqrt F F
 step FF F|tan F F|tanh F F|trunc F F|ddx F F 40 p|ddy F F 40 p|fwidth F F 40 p|ddx_coarse F F 50 p|ddx_fine F F 50 p
 ddy_coarse F F 50 p|ddy_fine F F 50 p|countbits U U 50|firstbithigh N N 50|firstbitlow U U 50|reversebits U U 50
-f16tof32 U F 50|f32tof16 F U 50|dst 44 4|D3DCOLORtoUBYTE4 4 4|fma NNN N 50|msad4 uuu 4 50
-AllMemoryBarrier  v 50 c|AllMemoryBarrierWithGroupSync  v 50 c|DeviceMemoryBarrier  v 50 cp
-DeviceMemoryBarrierWithGroupSync  v 50 c|GroupMemoryBarrier  v 50 c|GroupMemoryBarrierWithGroupSync  v 50 c
+f16tof32 U F 50|f32tof16 F U 50|dst 44 4|D3DCOLORtoUBYTE4 4 4|fma NNN N 50
+AllMemoryBarrier  v 40 c|AllMemoryBarrierWithGroupSync  v 40 c|DeviceMemoryBarrier  v 50 cp
+DeviceMemoryBarrierWithGroupSync  v 50 c|GroupMemoryBarrier  v 40 c|GroupMemoryBarrierWithGroupSync  v 40 c
 GetRenderTargetSampleCount  u 41 p|GetRenderTargetSamplePosition i 2 41 p|CheckAccessFullyMapped u b 50
 abort  v 50|errorf  v 50|printf  v 50
 """
@@ -45,7 +45,7 @@ abort  v 50|errorf  v 50|printf  v 50
 SPECIAL = frozenset(
     """mul transpose determinant asfloat asint asuint asdouble InterlockedAdd InterlockedAnd InterlockedOr
     InterlockedXor InterlockedMin InterlockedMax InterlockedExchange InterlockedCompareExchange
-    InterlockedCompareStore EvaluateAttributeAtCentroid EvaluateAttributeAtSample EvaluateAttributeSnapped
+    InterlockedCompareStore msad4 EvaluateAttributeAtCentroid EvaluateAttributeAtSample EvaluateAttributeSnapped
     tex1D tex1Dbias tex1Dgrad tex1Dlod tex1Dproj tex2D tex2Dbias tex2Dgrad tex2Dlod tex2Dproj tex3D tex3Dbias tex3Dgrad
     tex3Dlod tex3Dproj texCUBE texCUBEbias texCUBEgrad texCUBElod texCUBEproj Process2DQuadTessFactorsAvg
     Process2DQuadTessFactorsMax Process2DQuadTessFactorsMin ProcessIsolineTessFactors ProcessQuadTessFactorsAvg
@@ -54,7 +54,7 @@ SPECIAL = frozenset(
 )
 """Intrinsics whose types follow no row of the table; the analysis of calls handles them one by one."""
 
-_LEGACY_UNSUPPORTED = frozenset({"noise", "msad4", "errorf", "printf", "CheckAccessFullyMapped"})
+_UNSUPPORTED = frozenset({"noise", "errorf", "printf", "CheckAccessFullyMapped"})
 
 
 def _read_table() -> dict[str, Intrinsic]:
@@ -73,7 +73,7 @@ def _read_table() -> dict[str, Intrinsic]:
                 listed[-1] = "&" + letter
             else:
                 listed.append(letter)
-        if name not in _LEGACY_UNSUPPORTED:
+        if name not in _UNSUPPORTED:
             out[name] = Intrinsic(name, tuple(listed), result, model, stages)
     return out
 

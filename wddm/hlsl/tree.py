@@ -216,9 +216,12 @@ class CallIntrinsic(Expression):
 
 @dataclass(eq=False, slots=True)
 class CallMethod(Expression):
+    """``model``: the first shader model that has the method."""
+
     object: Expression
     name: str
     arguments: list[Expression]
+    model: int = 40
 
 
 # -- statements ------------------------------------------------------------------------------------------------------

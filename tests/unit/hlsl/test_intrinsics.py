@@ -158,3 +158,13 @@ def test_angles_in_all_quadrants() -> None:
     points = np.array([[[y] * 4, [x] * 4, [0] * 4] for x in (-1, 0, 1) for y in (-1, 0, 1)], np.float32)
     got = evaluate("atan2(a, b)", points)
     np.testing.assert_allclose(got[:, 0], [math.atan2(p[0, 0], p[1, 0]) for p in points], atol=1e-4)
+
+
+def test_masked_sums_of_absolute_differences() -> None:
+    got = run_kernel("result[i] = msad4(up.x, uq.xy, ur);", None, INTS, type="uint4")
+    for lane in range(16):
+        p, q, r = (INTS[lane, k].astype(np.uint32).tolist() for k in range(3))
+        window = q[0] | q[1] << 32
+        for k in range(4):
+            pairs = [(p[0] >> s & 255, window >> (8 * k + s) & 255) for s in (0, 8, 16, 24)]
+            assert got[lane, k] == (r[k] + sum(abs(a - b) for a, b in pairs if a)) & 0xFFFFFFFF

@@ -154,7 +154,7 @@ WHOLE: list[tuple[str, str, int]] = [
     ("float4 main(float x : X) : SV_Position { return ddx(x); }", "vs_5_0", 4532),
     ("RWTexture2D<float4> o; float4 main() : SV_Target { return o[uint2(0, 0)]; }", "ps_4_0", 3700),
     ("float4 main(float x : X) : SV_Target { double d = x; return d; }", "ps_4_0", 3087),
-    ("float4 main(uint x : X) : SV_Target { return countbits(x); }", "ps_4_0", 3004),
+    ("float4 main(uint x : X) : SV_Target { return countbits(x); }", "ps_4_0", 4532),
     ("Texture2D t : register(t0), u : register(t0); float4 main() : SV_Target { return t[int2(0, 0)] + u[int2(0, 0)]; }", "ps_5_0", 4500),
     ("Texture2D t : register(s0); float4 main() : SV_Target { return t[int2(0, 0)]; }", "ps_5_0", 3591),
     ("SamplerState s : register(s16); float4 main() : SV_Target { return 1; }", "ps_5_0", 4509),

@@ -122,8 +122,6 @@ class CallAnalysis(ExpressionAnalysis):
     def intrinsic(self, token: Token, intrinsic: Intrinsic, arguments: list[tree.Expression]) -> tree.Expression:
         if len(arguments) != len(intrinsic.parameters):
             self.fail(3013, f"'{intrinsic.name}': no matching {len(arguments)} parameter intrinsic function", token)
-        if self.profile.model < intrinsic.model:
-            self.fail(3004, f"'{intrinsic.name}' needs shader model {intrinsic.model / 10}", token)
         types = [(self.require_numeric(a), a.literal) for a in arguments]
         found = parameter_types(intrinsic, types)
         if found is None:
@@ -141,7 +139,7 @@ class CallAnalysis(ExpressionAnalysis):
                 if conversion_cost(argument.type, target, argument.literal) >= IMPOSSIBLE:
                     self.fail(3013, f"'{intrinsic.name}': no matching intrinsic function for '{argument.type}'", token)
                 passed.append(self.convert(argument, target))
-        if intrinsic.name == "pow" and not isinstance(arguments[0], tree.Constant):
+        if intrinsic.name == "pow" and not _never_negative(arguments[0]):
             self.warn(3571, "pow(f, e) will not work for negative f, use abs(f) or conditionally handle negative "
                       "values if you expect them", token)  # fmt: skip
         literal = result is not VOID and bool(arguments) and all(a.literal for a in arguments)
@@ -163,6 +161,11 @@ class CallAnalysis(ExpressionAnalysis):
             elif name.endswith("Snapped"):
                 rest = [self.convert(arguments[1], vector("int", 2))]
             return tree.CallIntrinsic(token, arguments[0].type, name, [arguments[0], *rest])
+        if name == "msad4":
+            self.count(token, name, arguments, 3)
+            kinds = (UINT, vector("uint", 2), vector("uint", 4))
+            passed = [self.convert(a, t) for a, t in zip(arguments, kinds, strict=True)]
+            return tree.CallIntrinsic(token, vector("uint", 4), name, passed)
         if name == "asdouble":
             self.count(token, name, arguments, 2)
             shape = self.require_numeric(arguments[0])
@@ -254,8 +257,6 @@ class CallAnalysis(ExpressionAnalysis):
         allowed = {1 + values + 1} if with_original else {1 + values, 1 + values + (operation != "CompareStore")}
         if len(arguments) not in allowed:
             self.fail(3013, f"'{name}': no matching {len(arguments)} parameter intrinsic function", token)
-        if self.profile.model < 50:
-            self.fail(3004, f"'{name}' needs shader model 5.0", token)
         target = arguments[0]
         type_ = self.require_numeric(target)
         if type_.count != 1 or type_.kind not in "iu":
@@ -314,8 +315,6 @@ class CallAnalysis(ExpressionAnalysis):
                 best, best_cost = signature, cost
         if best is None:
             self.fail(3013, f"'{node.name}': no matching {len(arguments)} parameter intrinsic method", node.token)
-        if self.profile.model < best.model:
-            self.fail(3004, f"'{node.name}' needs shader model {best.model / 10}", node.token)
         passed: list[tree.Expression] = []
         for argument, parameter in zip(arguments, best.parameters, strict=True):
             if parameter.out:
@@ -333,7 +332,7 @@ class CallAnalysis(ExpressionAnalysis):
                     self.fail(3518, "texture access must have literal offset and multisample index", offset.token)
             else:
                 passed[best.offset] = tree.Constant(offset.token, offset.type, lanes)
-        return tree.CallMethod(node.token, best.result, object_, node.name, passed)
+        return tree.CallMethod(node.token, best.result, object_, node.name, passed, best.model)
 
     def signature_cost(self, signature: methods.Signature, arguments: list[tree.Expression]) -> int:
         if len(arguments) != len(signature.parameters):
@@ -348,6 +347,21 @@ class CallAnalysis(ExpressionAnalysis):
             else:
                 total += conversion_cost(argument.type, parameter.type, argument.literal)
         return total
+
+
+def _never_negative(value: tree.Expression) -> bool:
+    """Whether a value is known to be 0 or more, so that pow takes it."""
+    if isinstance(value, tree.Constant):
+        return not any(bits >> 31 for bits in value.lanes)
+    if isinstance(value, tree.CallIntrinsic):
+        if value.name in ("saturate", "abs", "sqrt", "exp", "exp2", "length", "distance", "rsqrt", "frac"):
+            return True
+        if value.name == "max":
+            return any(_never_negative(a) for a in value.arguments)
+        return value.name in ("min", "pow", "smoothstep") and all(_never_negative(a) for a in value.arguments)
+    if isinstance(value, tree.Convert | tree.Swizzle):
+        return _never_negative(value.operand if isinstance(value, tree.Convert) else value.object)
+    return False
 
 
 def struct_methods(struct: Struct, name: str) -> list[tree.Function]:

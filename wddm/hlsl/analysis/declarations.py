@@ -114,9 +114,6 @@ class Analysis(StatementAnalysis):
             type_ = self.object_type(node, words)
         if type_ is STRING and self.function is not None:
             self.fail(3000, "strings cannot be used here", node.token)
-        if isinstance(type_, Numeric) and self.profile.model < 50:
-            if type_.kind == "d":
-                self.fail(3087, "doubles need shader model 5.0", node.token)
         if {"unorm", "snorm"} & words and not (isinstance(type_, Numeric) and type_.kind == "f"):
             self.fail(3085, "unorm and snorm apply to float types", node.token)
         return type_
@@ -146,14 +143,6 @@ class Analysis(StatementAnalysis):
         kind = OBJECTS.get(name)
         if kind is None:
             self.fail(3000, f"unrecognized identifier '{name}'", node.token)
-        if kind.register == "u" and self.profile.model < 50 and not (
-            self.profile.stage == "c" and kind.name in ("RWStructuredBuffer", "RWByteAddressBuffer")
-        ):
-            self.fail(3700, f"'{name}' needs shader model 5.0", node.token)
-        if kind.family in ("raw", "structured") and self.profile.model < 50 and self.profile.stage not in "cvpg":
-            self.fail(3700, f"'{name}' needs shader model 5.0", node.token)
-        if kind.name == "TextureCubeArray" and self.profile.model < 41:
-            self.fail(3700, "'TextureCubeArray' needs shader model 4.1", node.token)
         arguments = list(node.arguments)
         element: Type | None = None
         norm = ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from wddm.hlsl.ir.nodes import Break, If, Instr, Lane, Loop, Region, Switch, Value
 
-from .vectors import Group, Web
+from .vectors import Web
 
 __all__ = ["Item", "coalesce", "linearise", "live_ranges"]
 

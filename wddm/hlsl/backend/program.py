@@ -261,6 +261,9 @@ def _flags(
     if any(i.op in _EXTENDED_DOUBLES for i in instructions):
         flags |= GlobalFlags.DOUBLE_EXTENSIONS_11_1
         features |= FeatureFlags.DOUBLE_EXTENSIONS_11_1
+    if any(i.op == "msad" for i in instructions):
+        flags |= GlobalFlags.SHADER_EXTENSIONS_11_1
+        features |= FeatureFlags.SHADER_EXTENSIONS_11_1
     if shader.early_depth_stencil:
         flags |= GlobalFlags.FORCE_EARLY_DEPTH_STENCIL
     if model < 50 and (raw_in_4 or shader.stage == "c"):

@@ -66,7 +66,7 @@ def form_vectors(region: Region) -> dict[Lane, Web]:
 class _Former:
     def __init__(self) -> None:
         self.webs: dict[Lane, Web] = {}
-        self.gathered: list[dict[Vec, Vec]] = [{}]
+        self.gathered: list[dict[object, Vec]] = [{}]
         """Operands put together before, by scope."""
 
     # -- groups --------------------------------------------------------------------------------------------------
@@ -142,6 +142,14 @@ class _Former:
             if values in table:
                 return table[values]
         result = self.gathered[-1][values] = self.assemble(values, out)
+        return result
+
+    def as_temp(self, values: Vec, out: list[Node]) -> Vec:
+        for table in self.gathered:
+            if ("temp", values) in table:
+                return table["temp", values]
+        moved = self.move(list(values), out)
+        result = self.gathered[-1]["temp", values] = tuple(moved[v] for v in values)
         return result
 
     def assemble(self, values: Vec, out: list[Node]) -> Vec:
@@ -222,7 +230,7 @@ class _Former:
             if at in _SPLIT_SOURCES.get(op, ()):
                 continue
             if relative and at == 0 and not isinstance(src[0], Imm | Lane):
-                instr.srcs[at] = tuple(self.move(list(src), out)[v] for v in src)  # an index must be a temp
+                instr.srcs[at] = self.as_temp(src, out)  # an index must be a temp
             else:
                 instr.srcs[at] = self.gather(src, out)
 

@@ -32,7 +32,6 @@ class Builder:
         self.epoch = 0
         """Counts writes to memory; loads from writable memory are shared only within an epoch."""
         self.fixed: dict[Any, FixedRegister] = {}
-        self.optimise = True
 
     # -- scopes --------------------------------------------------------------------------------------------------
 

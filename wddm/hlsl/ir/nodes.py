@@ -222,7 +222,7 @@ COMPONENTWISE = (
     frozenset(
         """mov movc and or xor not iadd imul imul_hi umul_hi imad imax imin umax umin ineg ishl ishr ushr udiv urem
         uaddc_carry usubb_borrow countbits firstbit_hi firstbit_lo firstbit_shi bfrev ubfe ibfe bfi ftoi ftou itof utof
-        f32tof16 f16tof32 fneg fabs sat phi""".split()
+        f32tof16 f16tof32 msad fneg fabs sat phi""".split()
     )
     | (FLOAT_OPS - {"dp2", "dp3", "dp4"})
     | (COMPARES - {"deq", "dne", "dlt", "dge"})

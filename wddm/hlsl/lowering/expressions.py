@@ -7,6 +7,7 @@ from typing import Any
 
 from wddm.hlsl import tree
 from wddm.hlsl.ir.nodes import FALSE, ONE, TRUE, Value, Vec, imm, imm_float
+from wddm.hlsl.lexer import Token
 from wddm.hlsl.types import Array, Numeric, Object, Struct, lane_count
 
 from .convert import convert
@@ -78,7 +79,9 @@ class ExpressionLowering(PlaceLowering):
             if isinstance(held, Resource):
                 return held
             if variable.storage == "uniform":
-                return Resource(self.binding(variable))
+                found = Resource(self.binding(variable))
+                self.check_model(found.binding, node.token)
+                return found
             if variable.initializer is not None:
                 return self.resource(variable.initializer)
             self.fail(3000, f"'{variable.name}' is no resource that is known here", node.token)
@@ -96,6 +99,19 @@ class ExpressionLowering(PlaceLowering):
         if isinstance(node, tree.Convert):
             return self.resource(node.operand)
         self.fail(3000, "this is no resource that is known when compiling", node.token)
+
+    def check_model(self, binding: Binding, token: Token) -> None:
+        """X3700 for objects that the shader model does not have (compute shaders of 4.x have two kinds of UAV)."""
+        kind = binding.type.kind
+        if self.model >= 50:
+            return
+        first = 41 if kind.name == "TextureCubeArray" else 40
+        if kind.register == "u" and not (self.stage == "c" and kind.name in ("RWStructuredBuffer", "RWByteAddressBuffer")):
+            first = 50
+        if kind.family in ("raw", "structured") and self.stage not in "cvpg":
+            first = 50
+        if self.model < first:
+            self.fail(3700, f"'{kind.name}' needs shader model {first / 10}", token)
 
     def binding(self, variable: tree.Variable, letter: str = "") -> Binding:
         """The binding of a resource variable, made on first use."""

@@ -36,9 +36,6 @@ from .state import UNDEFINED, JumpScope
 
 __all__ = ["FlowLowering"]
 
-FLATTEN_COST = 10
-"""Instructions of both sides together up to which a branch becomes a selection unasked."""
-
 UNROLL_INSTRUCTIONS = 400
 UNROLL_ITERATIONS = 64
 """Bounds for loops that do not ask for unrolling."""
@@ -168,6 +165,11 @@ class FlowLowering(ExpressionLowering):
         if self.stage not in stages:
             self.fail(4532, f"cannot map expression to {self.stage}s_{self.model // 10}_{self.model % 10} instruction "
                       f"set: {what}", token)  # fmt: skip
+
+    def need_model(self, model: int, what: str, token: Token) -> None:
+        if self.model < model:
+            self.fail(4532, f"cannot map expression to {self.stage}s_{self.model // 10}_{self.model % 10} instruction "
+                      f"set: {what} needs shader model {model / 10}", token)  # fmt: skip
 
     # -- simple statements ---------------------------------------------------------------------------------------
 
@@ -317,7 +319,7 @@ class FlowLowering(ExpressionLowering):
                     return False
                 gradient = gradient or inner.op in GRADIENTS
                 cost += 4 if inner.op in _COSTLY else 1
-        if not (hint == "flatten" or cost <= FLATTEN_COST or (gradient and varying(condition))):
+        if not (hint == "flatten" or cost <= self.flatten_cost or (gradient and varying(condition))):
             return False
         for region, test in ((node.then, condition), (node.otherwise, None)):
             for inner in region:

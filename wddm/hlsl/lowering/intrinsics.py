@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from wddm.hlsl import tree
+from wddm.hlsl.intrinsics import INTRINSICS
 from wddm.hlsl.ir.nodes import FALSE, ONE, TRUE, ZERO, Fixed, Imm, Value, Vec, imm, imm_float
 from wddm.hlsl.types import Numeric
 
@@ -15,10 +16,15 @@ from .flow import FlowLowering
 __all__ = ["IntrinsicLowering"]
 
 
+_FIVE = ("Interlocked", "Evaluate", "Process", "msad4", "asdouble")
+
+
 class IntrinsicLowering(FlowLowering):
     def intrinsic(self, node: tree.CallIntrinsic) -> Vec:
         self.step(node.token)
         name = node.name
+        known = INTRINSICS.get(name)
+        self.need_model(known.model if known else 50 if name.startswith(_FIVE) else 40, name, node.token)
         handler = _HANDLERS.get(name)
         if handler is not None:
             return handler(self, node)
@@ -112,6 +118,15 @@ class IntrinsicLowering(FlowLowering):
     def asdouble(self, node: tree.CallIntrinsic) -> Vec:
         low, high = (self.value(a) for a in node.arguments)
         return tuple(v for pair in zip(low, high, strict=True) for v in pair)
+
+    def msad4(self, node: tree.CallIntrinsic) -> Vec:
+        """Masked sums of absolute differences at four byte offsets into ``source``."""
+        b = self.b
+        reference, source, accumulated = (self.value(a) for a in node.arguments)
+        shifted = [source[0]] + [
+            b.one("or", b.one("ushr", source[0], imm(8 * k)), b.one("ishl", source[1], imm(32 - 8 * k))) for k in (1, 2, 3)
+        ]
+        return b.op("msad", reference, tuple(shifted), accumulated)
 
     def evaluate_attribute(self, node: tree.CallIntrinsic) -> Vec:
         """Pull-model evaluation: the argument must be an input, untouched."""
@@ -505,7 +520,7 @@ _VALUES: dict[str, _Plain] = {
 }  # fmt: skip
 
 _HANDLERS: dict[str, Callable[[IntrinsicLowering, tree.CallIntrinsic], Vec]] = {
-    "clip": I.clip, "sincos": I.sincos, "modf": I.modf, "frexp": I.frexp, "asuint": I.asuint, "asdouble": I.asdouble,
+    "clip": I.clip, "sincos": I.sincos, "modf": I.modf, "frexp": I.frexp, "asuint": I.asuint, "asdouble": I.asdouble, "msad4": I.msad4,
     "asfloat": lambda self, node: self.value(node.arguments[0]), "asint": lambda self, node: self.value(node.arguments[0]),
     "mul": I.multiply, "transpose": I.transpose, "determinant": I.determinant,
     "EvaluateAttributeAtCentroid": I.evaluate_attribute, "EvaluateAttributeAtSample": I.evaluate_attribute,

@@ -138,6 +138,7 @@ class ResourceLowering(IntrinsicLowering):
         type_ = node.object.type
         assert isinstance(type_, Object)
         family, name = type_.kind.family, node.name
+        self.need_model(node.model, name, node.token)
         if family == "stream":
             return self.stream_method(node, type_)
         resource = self.resource(node.object)

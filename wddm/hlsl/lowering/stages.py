@@ -338,7 +338,7 @@ class StageLowering(ResourceLowering):
         """The statements of an entry point, its parameters bound already; its result."""
         assert entry.body is not None
         scope = self.enter(entry)
-        self.b.precise = entry.precise
+        self.b.precise = self.b.precise or entry.precise
         self.statements(entry.body.statements)
         result = self.leave(entry, scope, entry.body.token)
         self.dead = ""

@@ -22,6 +22,9 @@ __all__ = ["UNDEFINED", "Binding", "IndexableArray", "JumpScope", "LoweringProbl
 UNDEFINED = Imm(0)
 """The value of a component that nothing has written.  Reads as 0."""
 
+FLATTEN_COST = 10
+"""Instructions of both sides together up to which a branch becomes a selection unasked."""
+
 MAX_STEPS = 150_000
 """Statements and expressions lowered, counted again each time a function is inlined or a loop unrolled."""
 
@@ -124,7 +127,7 @@ class State:
         self.steps = 0
         self.loops: list[tree.Loop] = []
         self.restart_wanted = False
-        self.fast_math = True
+        self.flatten_cost = FLATTEN_COST
 
     # -- errors --------------------------------------------------------------------------------------------------
 
