@@ -40,7 +40,12 @@ from .vidsch.packets import DmaPacket
 
 _OK: Final = NTSTATUS.STATUS_SUCCESS
 _MAX_ALLOCATION: Final = 1 << 36
-_KNOWN_SYNC_FLAGS: Final = (
+_KNOWN_CONTEXT_FLAGS: Final = int(
+    D3DDDI_CREATECONTEXTFLAGS.NullRendering
+    | D3DDDI_CREATECONTEXTFLAGS.InitialData
+    | D3DDDI_CREATECONTEXTFLAGS.DisableGpuTimeout
+)
+_KNOWN_SYNC_FLAGS: Final = int(
     D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS.TopOfPipeline
     | D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS.NoSignal
     | D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS.NoWait
@@ -146,12 +151,9 @@ class Lifecycle:
                 NTSTATUS.STATUS_INVALID_PARAMETER,
                 f"engine_affinity {message.engine_affinity:#x}: the adapter is not linked, so that it is 1",
             )
-        known = D3DDDI_CREATECONTEXTFLAGS(0x7)
-        if message.flags & ~int(known):
+        if message.flags & ~_KNOWN_CONTEXT_FLAGS:
             raise refusal(NTSTATUS.STATUS_INVALID_PARAMETER, f"context flags {message.flags:#x} are not supported")
-        context = Context(
-            device, message.node_ordinal, ddi.DXGK_CONTEXTINFO(), D3DDDI_CREATECONTEXTFLAGS(message.flags)
-        )
+        context = Context(device, message.node_ordinal, ddi.DXGK_CONTEXTINFO(), message.flags)
         context.handle = device.process.table.add(context)
         arguments = ddi.DXGKARG_CREATECONTEXT(
             context.handle,
@@ -438,10 +440,10 @@ class Lifecycle:
             raise refusal(
                 NTSTATUS.STATUS_INVALID_PARAMETER, f"there is no synchronisation object of type {message.type}"
             ) from None
-        flags = D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS(message.flags & int(_KNOWN_SYNC_FLAGS))
-        if message.flags & ~int(_KNOWN_SYNC_FLAGS):
-            raise refusal(NTSTATUS.STATUS_NOT_SUPPORTED, f"synchronisation object flags {message.flags:#x} are not supported")
-        both = D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS.NoSignal | D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS.NoWait
+        flags = message.flags
+        if flags & ~_KNOWN_SYNC_FLAGS:
+            raise refusal(NTSTATUS.STATUS_NOT_SUPPORTED, f"synchronisation object flags {flags:#x} are not supported")
+        both = int(D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS.NoSignal | D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS.NoWait)
         if flags & both == both:
             raise refusal(NTSTATUS.STATUS_INVALID_PARAMETER, "NoSignal and NoWait exclude one another")
         item: SyncObject

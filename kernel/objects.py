@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from wddm.ddi.d3dkmddi import DXGK_CONTEXTINFO, DXGK_CREATECONTEXTFLAGS
-from wddm.ddi.d3dukmdt import D3DDDI_CREATECONTEXTFLAGS
+from wddm.ddi.d3dkmddi import DXGK_CONTEXTINFO
 from wddm.ddi.status import HRESULT
 from wddm.wire.message import Struct
 
@@ -89,7 +88,7 @@ class Context:
     device: Device
     node: int
     info: DXGK_CONTEXTINFO
-    flags: D3DDDI_CREATECONTEXTFLAGS | DXGK_CREATECONTEXTFLAGS
+    flags: int  #: D3DDDI_CREATECONTEXTFLAGS
     handle: int = 0
     hKmd: int = 0
     in_process_priority: int = 0

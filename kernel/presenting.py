@@ -108,7 +108,8 @@ class Presenter:
     def busy(self, context: Context, message: thunk.Present) -> bool:
         """FlipDoNotWait with a full queue: the present is given back at once."""
         if message.flags & Flag.FlipDoNotWait and self.full(context):
-            self._retired(context, message.id, shown=False, source=0)
+            source = message.VidPnSourceId if message.VidPnSourceId < len(self.adapter.display.sources) else 0
+            self._retired(context, message.id, shown=False, source=source)
             return True
         return False
 

@@ -7,11 +7,12 @@ had arrived has been looked at, so that a signal can still join the buffer befor
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import trio
 
@@ -35,6 +36,7 @@ from .errors import BugCheckError, refusal
 from .handles import HandleTable
 from .lifecycle import Lifecycle
 from .locking import Locks
+from .miniport_host import tracer
 from .objects import AdapterHandle, Context, Device, ExecutionState, InstanceHandle, OpenResource, Process
 from .presenting import Presenter
 from .sync import CpuNotification, CpuWait, MonitoredFence, SyncObject
@@ -46,6 +48,10 @@ from .vidsch.packets import Broadcast, DmaPacket, PacketKind, PacketState, Signa
 _log = logging.getLogger("kernel")
 _OK = NTSTATUS.STATUS_SUCCESS
 _M = TypeVar("_M", bound=Struct)
+_AT_SUBMISSION: Final = int(D3DDDICB_SIGNALFLAGS.SignalAtSubmission)
+_REWIND: Final = int(D3DDDICB_SIGNALFLAGS.AllowFenceRewind)
+_NO_SIGNAL: Final = int(D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS.NoSignal)
+_NO_WAIT: Final = int(D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS.NoWait)
 
 
 class Services:
@@ -127,6 +133,7 @@ class Session:
             self.channel.close()
             with trio.CancelScope(shield=True, deadline=trio.current_time() + 60):
                 await self._reap()
+            self.adapter.processes.remove(self.process)
 
     async def _reap(self) -> None:
         if self.adapter.stopped is None:
@@ -136,7 +143,6 @@ class Session:
             while not done.is_set() and self.adapter.stopped is None and not self.adapter.link.channel.closed:
                 with trio.move_on_after(1):  # the adapter may stop meanwhile
                     await done.wait()
-        self.adapter.processes.remove(self.process)
 
     def after_batch(self) -> None:
         """Everything that had arrived has been handled."""
@@ -158,6 +164,8 @@ class Session:
     def _request(self, handler: Callable[[_M], Any], message: _M) -> Any:
         self._check_greeted()
         self.adapter.check_running()
+        if tracer.enabled:
+            _trace(message)
         try:
             result = handler(message)
         except (BugCheckError, ChannelClosed) as error:
@@ -180,6 +188,8 @@ class Session:
         self._check_greeted()
         if self.adapter.stopped is not None or self.adapter.link.channel.closed:
             return None  # every device has been told already, or will be when run() ends
+        if tracer.enabled:
+            _trace(message)
         try:
             return handler(message)
         except (BugCheckError, ChannelClosed) as error:
@@ -218,6 +228,8 @@ class Session:
             )
         if self._greeted:
             raise ProtocolError("hello came twice")
+        if len(self.adapter.processes) > self.adapter.options.max_processes:
+            raise ProtocolError(f"the kernel serves {self.adapter.options.max_processes} processes already")
         self._greeted = True
         self.process.name = message.process
         return thunk.HelloReply(
@@ -529,16 +541,14 @@ class Session:
         others = [self._context(h) for h in message.broadcast]
         if context is None:
             return
-        flags = D3DDDICB_SIGNALFLAGS(message.flags & 0x7)
-        if message.flags & ~0x5 or flags & D3DDDICB_SIGNALFLAGS.EnqueueCpuEvent:
+        if message.flags & ~(_AT_SUBMISSION | _REWIND):
             raise refusal(NTSTATUS.STATUS_NOT_SUPPORTED, f"signal flags {message.flags:#x} are not supported")
         objects = self._sync_objects(message.handles)
         if not objects:
             raise refusal(NTSTATUS.STATUS_INVALID_PARAMETER, "nothing to signal")
-        rewind = bool(flags & D3DDDICB_SIGNALFLAGS.AllowFenceRewind)
-        at_submission = bool(flags & D3DDDICB_SIGNALFLAGS.SignalAtSubmission)
+        rewind, at_submission = bool(message.flags & _REWIND), bool(message.flags & _AT_SUBMISSION)
         for item in objects:
-            if item.flags & D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS.NoSignal:
+            if item.flags & _NO_SIGNAL:
                 raise refusal(NTSTATUS.STATUS_ACCESS_DENIED, f"{item.handle:#x} was created with NoSignal")
         fences = [o for o in objects if isinstance(o, MonitoredFence)]
         if len(fences) == len(objects) and not others and not at_submission:
@@ -598,7 +608,7 @@ class Session:
         if not objects or len(set(message.handles)) != len(objects):
             raise refusal(NTSTATUS.STATUS_INVALID_PARAMETER, "nothing, or one object twice, to wait for")
         for item in objects:
-            if item.flags & D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS.NoWait:
+            if item.flags & _NO_WAIT:
                 raise refusal(NTSTATUS.STATUS_ACCESS_DENIED, f"{item.handle:#x} was created with NoWait")
             if isinstance(item, CpuNotification):
                 raise refusal(NTSTATUS.STATUS_INVALID_PARAMETER, "the GPU cannot wait for a CPU notification")
@@ -612,7 +622,7 @@ class Session:
     def _signal_from_cpu(self, message: thunk.SignalFromCpu) -> None:
         fences = self._fences(message.handles, message.values)
         for fence in fences:
-            if fence.flags & D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS.NoSignal:
+            if fence.flags & _NO_SIGNAL:
                 raise refusal(NTSTATUS.STATUS_ACCESS_DENIED, f"{fence.handle:#x} was created with NoSignal")
         for fence, value in zip(fences, message.values, strict=True):
             wrong = fence.signal(value)
@@ -623,7 +633,7 @@ class Session:
     def _wait_from_cpu(self, message: thunk.WaitFromCpu) -> Awaitable[None] | None:
         fences = self._fences(message.handles, message.values)
         for fence in fences:
-            if fence.flags & D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS.NoWait:
+            if fence.flags & _NO_WAIT:
                 raise refusal(NTSTATUS.STATUS_ACCESS_DENIED, f"{fence.handle:#x} was created with NoWait")
         event = trio.Event()
         failures: list[str] = []
@@ -768,6 +778,12 @@ class Session:
         )
 
 
+def _trace(message: Struct) -> None:
+    """One D3DKMT call: its small members."""
+    members = {field.name: getattr(message, field.name) for field in dataclasses.fields(message)}  # type: ignore[arg-type]
+    tracer(f"D3DKMT{type(message).__name__}", **{n: v for n, v in members.items() if isinstance(v, (int, str))})
+
+
 def _fence_created(fence: MonitoredFence) -> thunk.SyncObjectCreated:
     memory = fence.page.block.memory
     return thunk.SyncObjectCreated(
@@ -777,7 +793,7 @@ def _fence_created(fence: MonitoredFence) -> thunk.SyncObjectCreated:
 
 def _no_context(device: Device) -> Context:
     """Stands for "no context" in a mode set."""
-    return Context(device, 0, ddi.DXGK_CONTEXTINFO(), ddi.DXGK_CREATECONTEXTFLAGS.NONE)
+    return Context(device, 0, ddi.DXGK_CONTEXTINFO(), 0)
 
 
 def _residency(allocation: Allocation) -> int:

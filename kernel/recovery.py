@@ -44,8 +44,7 @@ class Recovery:
         _log.warning("node %d: %s", node.ordinal, why)
         tracer("TdrEngine", node=node.ordinal, why=why)
         await adapter.host.refresh()
-        if not node.hw:
-            node.stopped, node.preemption = False, None
+        if self._made_progress(node):
             return
         if node.hw[0].paging or not adapter.caps.SupportPerEngineTDR or not adapter.host.has("DxgkDdiResetEngine"):
             await self.reset_adapter(node, why)
@@ -65,6 +64,20 @@ class Recovery:
         for other in adapter.vidsch.nodes:
             if mask >> other.ordinal & 1:
                 other.stopped = False
+
+    def _made_progress(self, node: Node) -> bool:
+        """Whether the node has completed something that nobody had heard of (DxgkDdiQueryCurrentFence): then it does not hang."""
+        adapter = self.adapter
+        oldest = node.hw[0] if node.hw else None
+        if oldest is not None and adapter.host.has("DxgkDdiQueryCurrentFence"):
+            adapter.host.call(
+                "DxgkDdiQueryCurrentFence", adapter.host.hAdapter, ddi.DXGKARG_QUERYCURRENTFENCE(node.ordinal)
+            )
+            adapter.host.run_dpc()
+        if node.hw and node.hw[0] is oldest:
+            return False
+        node.stopped, node.preemption = False, None
+        return True
 
     # ----- one engine --------------------------------------------------------------------------------------------------------
 
@@ -100,14 +113,15 @@ class Recovery:
             return False
         adapter.vidsch.give_back(node, returned)
         for index, packet in enumerate(aborted):
-            self._abort(packet)
             context = packet.context
             assert context is not None
+            # First the device is lost, so that nothing that waited for the packet is taken for done.
             if context.device.cause is None:
                 if culprit and index == 0:
                     self._blame(context, f"{why}; its DMA buffer was stopped and engine {node.ordinal} reset")
                 else:
                     self._lose(context.device, f"engine {node.ordinal} was reset while it ran work of this device")
+            self._abort(packet)
         return True
 
     def _abort(self, packet: DmaPacket) -> None:
@@ -150,7 +164,10 @@ class Recovery:
         await adapter.link.read_registers([])
         await adapter.host.refresh()
         culprit = node.hw[0].context if node.hw else None
-        hit = self._drop_hardware_work()
+        if culprit is not None and culprit.device.cause is None:
+            self._blame(culprit, f"{why}; the adapter was reset")
+        sentence = f"the adapter was reset and this device lost work or content: {why}"
+        self._drop_hardware_work(sentence)
         were, lost = adapter.vidmm.purge()
         for allocation, segment, start in were:
             self._notice(allocation, segment, start)
@@ -159,19 +176,15 @@ class Recovery:
             raise BugCheckError(BugCheckCode.VIDEO_TDR_FAILURE, 0, f"DxgkDdiRestartFromTimeout: {ntstatus_name(status)}", status)
         self._requeue()
         adapter.display.after_reset()
-        if culprit is not None and culprit.device.cause is None:
-            self._blame(culprit, f"{why}; the adapter was reset")
-        sentence = f"the adapter was reset and this device lost work or content: {why}"
-        for device in hit | self._owners(lost):
+        for device in self._owners(lost):
             if device.cause is None:
                 self._lose(device, sentence)
         for one in adapter.vidsch.nodes:
             one.stopped = False
 
-    def _drop_hardware_work(self) -> set[Device]:
-        """Nothing is in the hardware any more. Returns the devices whose work was there."""
-        adapter, hit = self.adapter, set()
-        for node in adapter.vidsch.nodes:
+    def _drop_hardware_work(self, sentence: str) -> None:
+        """Nothing is in the hardware any more: devices whose work was there are lost."""
+        for node in self.adapter.vidsch.nodes:
             packets = [*node.hw, *node.paging]
             node.hw.clear()
             node.paging.clear()
@@ -179,13 +192,13 @@ class Recovery:
             node.preemption = None
             node.last_completed = node.last_submitted
             for packet in packets:
+                if packet.context is not None and packet.context.device.cause is None:
+                    self._lose(packet.context.device, sentence)
+            for packet in packets:
                 if packet.paging:
                     self._drop_paging(packet)
                 else:
-                    assert packet.context is not None
-                    hit.add(packet.context.device)
                     self._abort(packet)
-        return hit
 
     def _drop_paging(self, packet: DmaPacket) -> None:
         """The move did not happen, or half of it: what was being saved is lost; everything else is placed again."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 import numpy.typing as npt
 
-from wddm.ddi.d3dukmdt import D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS, D3DDDI_SYNCHRONIZATIONOBJECT_TYPE
+from wddm.ddi.d3dukmdt import D3DDDI_SYNCHRONIZATIONOBJECT_TYPE
 
 from .bus_link import BusLink, MemoryBlock
 
@@ -49,7 +49,7 @@ class SyncObject:
 
     device: Device
     type: D3DDDI_SYNCHRONIZATIONOBJECT_TYPE
-    flags: D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS
+    flags: int  #: D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS
     handle: int = 0
     destroyed: bool = False
     waiters: list[Context] = field(default_factory=list)

@@ -327,6 +327,12 @@ class Display:
         """A present whose rendering is complete and whose source is resident and pinned."""
         source = self.sources[number]
         source.expected -= 1
+        if present.device.cause is not None or present.device.process.gone:
+            self._vidmm.release(present.uses)
+            present.uses[0].flipping -= 1
+            self._tell(source, present, False)
+            self.changed()
+            return
         if source.owner is None:
             source.owner, source.owner_type = present.device, Owner.SHARED
         allocation = present.uses[0]

@@ -2,7 +2,8 @@
 
 Owns segments, placements, backing stores and pins. Decisions are those of :mod:`kernel.vidmm.policy`; the moving is done by
 paging batches that the scheduler submits. It never touches a queue and never waits: it answers "ready", "on its way" or "no room
-until something in flight has finished". Models "Residency in WDDM1" and "Paging Video Memory Resources".
+until something in flight has finished". Models "Residency in WDDM1" and "Paging Video Memory Resources". DEVIATES: a DMA buffer is
+never split at its SplitOffsets; what local memory cannot hold of one allocation list goes to the aperture, or the list fails.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class VidMm:
         self._submit = submit_paging
         self._batches = 0
         self._clock = 0
-        self._dummy: MemoryBlock | None = None
+        self._dummy = link.create(1, "dummy page", reserve=True)
         #: Changes whenever an allocation gets another place: lists of addresses made in an older epoch are stale.
         self.epoch = 0
         #: Pins that will go away by themselves: prepared packets and queued flips, not what is on the screen.
@@ -153,7 +154,7 @@ class VidMm:
             raise
         batch = self._new_batch()
         for allocation, segment, place in plan.leaving:
-            batch.move_out(allocation, segment, place, self._dummy_page())
+            batch.move_out(allocation, segment, place, self._dummy)
             self.evictions += 1
         for allocation in plan.coming:
             batch.move_in(allocation)
@@ -170,11 +171,6 @@ class VidMm:
         self._batches += 1
         return PagingBatch(self._batches)
 
-    def _dummy_page(self) -> MemoryBlock:
-        if self._dummy is None:
-            self._dummy = self.link.create(1, "dummy page", reserve=True)
-        return self._dummy
-
     # ----- eviction and destruction ----------------------------------------------------------------------------------------
 
     def evict(self, allocation: Allocation) -> PagingBatch | None:
@@ -185,7 +181,7 @@ class VidMm:
         batch = self._new_batch()
         self._keep_content(allocation, segment)
         self._unplace(allocation, segment, place)
-        batch.move_out(allocation, segment, place, self._dummy_page())
+        batch.move_out(allocation, segment, place, self._dummy)
         self.evictions += 1
         self._submit(batch)
         return batch
@@ -199,7 +195,7 @@ class VidMm:
             self._unplace(allocation, segment, place)
             if segment.aperture:
                 batch = self._new_batch()
-                batch.move_out(allocation, segment, place, self._dummy_page())
+                batch.move_out(allocation, segment, place, self._dummy)
                 self._submit(batch)
         backing, allocation.backing = allocation.backing, None
         if backing is not None:

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from wddm.ddi.d3dkmddi import DXGK_SUBMITCOMMANDFLAGS
-
 from .dma import DmaBuffer
 
 if TYPE_CHECKING:
@@ -58,7 +56,7 @@ class DmaPacket:
     size: int
     private_used: int
     sequence: int
-    flags: DXGK_SUBMITCOMMANDFLAGS = DXGK_SUBMITCOMMANDFLAGS.NONE
+    flags: int = 0  #: DXGK_SUBMITCOMMANDFLAGS
     patch_count: int = 0
     allocations: ConvertedList | None = None
     uses: list[Allocation] = field(default_factory=list)

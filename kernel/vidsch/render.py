@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from kernel.objects import Context
     from wddm.wire.thunk import Render
 
+_NULL_RENDER: Final = int(D3DDDICB_RENDERFLAGS.NullRendering)
+_NULL_CONTEXT: Final = int(D3DDDI_CREATECONTEXTFLAGS.NullRendering)
+_NULL_SUBMIT: Final = int(DXGK_SUBMITCOMMANDFLAGS.NullRendering)
 #: DMA buffers that one command buffer may take.
 MAX_PARTS: Final = 4096
 
@@ -61,9 +64,7 @@ class Renderer:
             )
         listed = convert(message.allocation_list, context, table)
         fill_addresses(listed, epoch)
-        null = D3DDDICB_RENDERFLAGS.NullRendering & message.flags or (
-            D3DDDI_CREATECONTEXTFLAGS.NullRendering & int(context.flags)
-        )
+        null = message.flags & _NULL_RENDER or context.flags & _NULL_CONTEXT
         packets: list[DmaPacket] = []
         try:
             self._passes(context, message, listed, sequence, bool(null), packets)
@@ -124,7 +125,7 @@ class Renderer:
                     arguments.DmaBufferUsed,
                     arguments.DmaBufferPrivateDataUsed or len(dma.private),
                     sequence,
-                    flags=DXGK_SUBMITCOMMANDFLAGS.NullRendering if null else DXGK_SUBMITCOMMANDFLAGS.NONE,
+                    flags=_NULL_SUBMIT if null else 0,
                     patch_count=arguments.PatchLocationListOutUsed,
                     allocations=listed,
                     uses=listed.uses,

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Protocol
+from typing import Final, Protocol
 
 from kernel.bus_link import BusLink, MemoryBlock
 from kernel.errors import vidsch_bug_check
+from kernel.miniport_host import tracer
 from kernel.objects import Context, Device, ExecutionState
 from kernel.sync import CpuNotification, CpuWait, MonitoredFence, SyncObject
 from kernel.vidmm.allocation import Allocation
@@ -34,6 +35,13 @@ from .dma import DmaPool
 from .fence import reached
 from .node import Node, Preemption
 from .packets import Broadcast, CallPacket, DmaPacket, Packet, PacketState, SignalPacket, WaitPacket
+
+#: The flags of a submission that Patch is told as well, by their number.
+_PATCH_FLAGS: Final = tuple(DXGK_PATCHFLAGS(number) for number in range(16))
+
+
+_RESUBMISSION: Final = int(DXGK_SUBMITCOMMANDFLAGS.Resubmission)
+_SUBMIT_FLAGS: Final = tuple(DXGK_SUBMITCOMMANDFLAGS(number) for number in range(2 * _RESUBMISSION))
 
 
 class SchedulerHost(Protocol):
@@ -125,8 +133,9 @@ class VidSch:
                     context = next(iter(self._attention))
                     del self._attention[context]
                     self._advance(context)
-                moved = [self._dispatch(node) for node in self.nodes]
-                if not any(moved) and not self._attention:
+                for node in self.nodes:
+                    self._dispatch(node)
+                if not self._attention:
                     return
         finally:
             self._pumping = False
@@ -322,24 +331,25 @@ class VidSch:
 
     # ----- submission --------------------------------------------------------------------------------------------------------
 
-    def _dispatch(self, node: Node) -> bool:
-        """Fill the hardware's queue of one node. Returns whether anything happened."""
-        moved = False
+    def _dispatch(self, node: Node) -> None:
+        """Fill the hardware's queue of one node."""
         while not node.stopped and node.preemption is None:
-            if node.paging and len(node.hw) < node.cap:
+            hw = node.hw
+            if node.paging and len(hw) < node.cap:
                 self._submit(node, node.paging.popleft())
-                moved = True
                 continue
-            now = self._clock()
-            behind = [p.context for p in list(node.hw)[1:] if p.context is not None] if len(node.hw) > 1 else ()
-            decision = node.policy.decide(now, node.running, list(node.ready), behind)
+            if not node.ready and len(hw) < 2:
+                node.wake_at = None
+                return
+            behind = [p.context for p in list(hw)[1:] if p.context is not None]
+            decision = node.policy.decide(self._clock(), node.running, list(node.ready), behind)
             node.wake_at = decision.wake_at
-            if decision.preempt and node.hw:
+            if decision.preempt and hw:
                 self.preempt(node)
-                return True
+                return
             context = decision.run
-            if context is None or len(node.hw) >= node.cap:
-                break
+            if context is None or len(hw) >= node.cap:
+                return
             assert isinstance(context, Context)
             packet = context.queue.popleft()
             assert isinstance(packet, DmaPacket)
@@ -349,8 +359,6 @@ class VidSch:
             for callback in packet.on_submit:
                 callback()
             self._advance(context)
-            moved = True
-        return moved
 
     def _submit(self, node: Node, packet: DmaPacket) -> None:
         """Patch and submit: the last change to the buffer, then the doorbell."""
@@ -360,7 +368,7 @@ class VidSch:
         dma, flags = packet.dma, packet.flags
         if packet.resubmitted:
             # DEVIATES: WDDM 1 leaves this flag 0; this hardware has to be told to go on where it was stopped.
-            flags |= DXGK_SUBMITCOMMANDFLAGS.Resubmission
+            flags |= _RESUBMISSION
         listed = packet.allocations
         if listed is not None:
             fill_addresses(listed, self.vidmm.epoch)
@@ -381,7 +389,7 @@ class VidSch:
                 pPatchLocationList=None if packet.paging else dma.patches,
                 PatchLocationListSize=0 if packet.paging else len(dma.patches),
                 PatchLocationListSubmissionLength=packet.patch_count,
-                Flags=DXGK_PATCHFLAGS(int(packet.flags) & 0xF),
+                Flags=_PATCH_FLAGS[packet.flags & 0xF],
             )
         )
         self._show_device(packet)
@@ -403,7 +411,7 @@ class VidSch:
                 pDmaBufferPrivateData=dma.private,
                 DmaBufferPrivateDataSize=len(dma.private),
                 DmaBufferPrivateDataSubmissionEndOffset=packet.private_used,
-                Flags=flags,
+                Flags=_SUBMIT_FLAGS[flags],
             )
         )
 
@@ -510,6 +518,8 @@ class VidSch:
     def _retire(self, packet: DmaPacket) -> None:
         """Everybody is told: the packet's work is done and can be seen."""
         context = packet.context
+        if tracer.enabled:
+            tracer("Retire", SubmissionFenceId=packet.fence, kind=packet.kind.name)
         if context is None:
             batch = packet.batch
             assert batch is not None

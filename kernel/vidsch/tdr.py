@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Final
 
 from wddm.ddi.d3dukmdt import D3DDDI_CREATECONTEXTFLAGS
 
 from .node import Node
+
+_NO_TIMEOUT: Final = int(D3DDDI_CREATECONTEXTFLAGS.DisableGpuTimeout)
 
 
 class Watch(Enum):
@@ -40,7 +43,7 @@ def watch(node: Node, now: float, settings: TdrSettings) -> tuple[Watch, float |
         deadline = node.preemption.since + settings.delay
         return (Watch.HUNG, None) if now >= deadline else (Watch.NOTHING, deadline)
     context = node.hw[0].context
-    if context is not None and int(context.flags) & D3DDDI_CREATECONTEXTFLAGS.DisableGpuTimeout:
+    if context is not None and context.flags & _NO_TIMEOUT:
         return Watch.NOTHING, None
     deadline = node.head_since + settings.delay
     return (Watch.PREEMPT, None) if now >= deadline else (Watch.NOTHING, deadline)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -209,7 +210,7 @@ async def test_hello_comes_first_and_once() -> None:
         assert not s.adapter.processes
 
 
-# ----- the end of a process --------------------------------------------------------------------------------------------------------
+# ----- the end of a process ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("auto", [True, False])
@@ -349,10 +350,8 @@ def test_any_sequence_of_messages(messages: list[Struct], descriptors: bool) -> 
 
             async def ask(message: Struct, reply: type[Any]) -> None:
                 with trio.move_on_after(0.2):
-                    try:
+                    with contextlib.suppress(RemoteError, ChannelClosed):
                         await client.channel.request(message, reply)
-                    except (RemoteError, ChannelClosed):
-                        pass
 
             async with trio.open_nursery() as nursery:
                 for message in messages:

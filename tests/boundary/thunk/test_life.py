@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.fake_gpu import Place
 from tests.support.thunk_client import Commands, stack
+from wddm import trace
 from wddm.wire.memory import SharedMemory
 
 
@@ -42,3 +43,41 @@ async def test_fence_page_is_read_only_and_written_by_the_device() -> None:
             assert values[slot] == 8
             with pytest.raises(OSError, match="not permitted"):
                 mmap.mmap(page.descriptor, 4096, mmap.MAP_SHARED, mmap.PROT_WRITE)
+
+
+async def test_the_numbered_life_of_a_frame() -> None:
+    """The order of render-and-dma section 1: pages before the buffer that needs them, interrupt before DPC before retirement."""
+    events: list[trace.Event] = []
+    async with stack() as s:
+        client = await (await s.client()).start()
+        local = await client.allocate(4096, Place.LOCAL)
+        fence = await client.fence()
+        trace.start(events.append)
+        try:
+            client.tell(Commands().fill(local, 1, 4096).message(client.hContext))
+            client.signal(fence, 1)
+            await client.wait(fence, 1)
+        finally:
+            trace.stop()
+    names = [e.name for e in events if e.process == "kernel"]
+    interrupt = [
+        "DxgkDdiInterruptRoutine",
+        "DxgkCbNotifyInterrupt",
+        "DxgkCbQueueDpc",
+        "DxgkDdiDpcRoutine",
+        "DxgkCbNotifyDpc",
+        "Retire",
+    ]
+    assert [n for n in names if n != "D3DKMTWaitFromCpu"] == [
+        "D3DKMTRender",
+        "DxgkDdiRender",
+        "D3DKMTSignalSynchronizationObject",
+        "DxgkDdiSignalMonitoredFence",
+        "DxgkDdiBuildPagingBuffer",
+        "DxgkDdiPatch",
+        "DxgkDdiSubmitCommand",
+        *interrupt,
+        "DxgkDdiPatch",
+        "DxgkDdiSubmitCommand",
+        *interrupt,
+    ]
