@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 
@@ -21,14 +22,18 @@ class Address:
         if kind == "unix":
             if not rest:
                 raise ValueError(f"{text!r}: a unix address is unix:PATH")
-            if len(rest.encode()) > 107:
-                raise ValueError(f"{text!r}: a socket path has at most 107 bytes")
+            if len(os.fsencode(rest)) > 107 or "\0" in rest:
+                raise ValueError(f"{text!r}: a socket path has at most 107 bytes, none of them zero")
             return cls(path=rest)
         if kind == "tcp":
             host, _, port = rest.rpartition(":")
             host = host.removeprefix("[").removesuffix("]")
             if not host or not port.isdecimal() or int(port) > 65535:
                 raise ValueError(f"{text!r}: a TCP address is tcp:HOST:PORT")
+            try:
+                host.encode("idna")
+            except UnicodeError as error:
+                raise ValueError(f"{text!r}: no host has that name: {error}") from None
             return cls(host=host, port=int(port))
         if kind == "fd":
             if not rest.isdecimal():

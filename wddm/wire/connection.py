@@ -13,11 +13,18 @@ from typing import Any, Final
 
 import msgpack
 
-from .message import Declaration, MessageKind, Protocol, ProtocolError, Struct
+from .census import Census
+from .message import BadValue, Declaration, Decoder, MessageKind, Protocol, ProtocolError, Struct, shorten
 
 MAX_MESSAGE: Final = 1 << 27  #: bytes of one message
-MAX_DESCRIPTORS: Final = 64  #: descriptors that may wait for their message
+MAX_DESCRIPTORS: Final = 64  #: descriptors that one message may have, and that may wait for their message
 MAX_OUTSTANDING: Final = 4096  #: requests without an answer
+BIG_MESSAGE: Final = 1 << 20  #: bytes above which the objects of a message are counted before they are made
+MAX_OBJECTS: Final = 1 << 20  #: objects of one big message
+
+
+class MessageTooLong(ValueError):
+    """A message of ours that the peer would refuse: more than MAX_MESSAGE bytes, or MAX_DESCRIPTORS descriptors."""
 
 
 class RemoteError(Exception):
@@ -30,28 +37,41 @@ class RemoteError(Exception):
         self.message = message
 
 
-@dataclass(frozen=True, slots=True)
+# ``descriptors`` of an event: the numbers that came with its message. Whoever takes the message owns them; whoever drops it
+# without looking inside has to close them (:func:`close_descriptors`).
+
+
+@dataclass(slots=True)
 class RequestReceived:
     """The peer asks ``message`` and waits for an answer under ``id``."""
 
     id: int
     message: Any
+    descriptors: Sequence[int] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class NotificationReceived:
     """The peer tells ``message``."""
 
     message: Any
+    descriptors: Sequence[int] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ResponseReceived:
     """The answer to our request ``id``: ``reply``, or ``error``."""
 
     id: int
     reply: Any
     error: RemoteError | None
+    descriptors: Sequence[int] = ()
+
+
+def close_descriptors(numbers: Sequence[int]) -> None:
+    """Close descriptors that nobody wants."""
+    for number in numbers:
+        os.close(number)
 
 
 Event = RequestReceived | NotificationReceived | ResponseReceived
@@ -65,17 +85,11 @@ class Connection:
     def __init__(self, protocol: Protocol, *, server: bool) -> None:
         self.protocol = protocol
         self.server = server
-        self._unpacker = msgpack.Unpacker(
-            raw=False,
-            strict_map_key=True,
-            max_buffer_size=MAX_MESSAGE,
-            max_array_len=1 << 20,  # the length in an array header is allocated before its items arrive
-            max_map_len=4096,
-            max_ext_len=64,
-            ext_hook=msgpack.ExtType,
-            use_list=True,
-        )
-        self._packer = msgpack.Packer(use_bin_type=True, autoreset=True, default=_plain)
+        self._unpacker = _unpacker()
+        self._packer = _packer()
+        self._fed = self._taken = 0  # bytes given to the unpacker, and of these the ones of whole messages
+        self._begun: list[bytes] = []  # the chunks of a message that is not whole, while it is small
+        self._census: Census | None = None  # counts the objects of one that is not small
         self._descriptors: list[int] = []
         self._outstanding: dict[int, Declaration] = {}
         self._next_id = 1
@@ -84,38 +98,41 @@ class Connection:
     # ----- out -----------------------------------------------------------------------------------------------------------
 
     def send_request(self, message: Struct) -> tuple[int, Outgoing]:
-        """Encode a request; returns its id and what to send."""
+        """Encode a request; returns its id and what to send. Raises MessageTooLong."""
         declaration = self._own(message, MessageKind.REQUEST)
         if len(self._outstanding) >= MAX_OUTSTANDING:
             raise ProtocolError(f"{MAX_OUTSTANDING} requests wait for an answer already")
-        request_id = self._next_id
-        self._next_id = self._next_id % 0x7FFF_FFFF + 1
+        while (request_id := self._next_id) in self._outstanding:  # after the wrap, beside one that waits since then
+            self._next_id = request_id % 0x7FFF_FFFF + 1
+        self._next_id = request_id % 0x7FFF_FFFF + 1
         descriptors: list[int] = []
-        data = self._pack([0, request_id, declaration.method, _params(declaration.encode(message, descriptors))])
+        fields = declaration.encode(message, descriptors)
+        outgoing = self._pack([0, request_id, declaration.method, _params(fields)], descriptors)
         self._outstanding[request_id] = declaration
-        return request_id, (data, descriptors)
+        return request_id, outgoing
 
     def send_notification(self, message: Struct) -> Outgoing:
-        """Encode a notification."""
+        """Encode a notification. Raises MessageTooLong."""
         declaration = self._own(message, MessageKind.NOTIFICATION)
         descriptors: list[int] = []
-        return self._pack([2, declaration.method, _params(declaration.encode(message, descriptors))]), descriptors
+        fields = declaration.encode(message, descriptors)
+        return self._pack([2, declaration.method, _params(fields)], descriptors)
 
     def send_reply(self, request: RequestReceived, reply: Struct) -> Outgoing:
-        """Encode the answer to a request."""
+        """Encode the answer to a request. Raises MessageTooLong."""
         declaration = self.protocol.by_struct[type(request.message)]
         if declaration.encode_reply is None or declaration.reply is not type(reply):
             raise TypeError(f"{declaration.method} is answered by {declaration.reply}, not {type(reply)}")
         descriptors: list[int] = []
-        return self._pack([1, request.id, None, declaration.encode_reply(reply, descriptors)]), descriptors
+        return self._pack([1, request.id, None, declaration.encode_reply(reply, descriptors)], descriptors)
 
     def send_error(self, request: RequestReceived, code: int, name: str, message: str) -> Outgoing:
         """Encode a failure of a request."""
-        return self._pack([1, request.id, [code, name, message], None]), []
+        return self._pack([1, request.id, [code, name, message], None], [])
 
     def send_refusal(self, why: str) -> bytes:
         """Encode the last words of an end that cannot go on: an answer to request 0, which nobody asks."""
-        return self._pack([1, 0, [0, "PROTOCOL_ERROR", why], None])
+        return self._pack([1, 0, [0, "PROTOCOL_ERROR", why], None], [])[0]
 
     def _own(self, message: Struct, kind: MessageKind) -> Declaration:
         declaration = self.protocol.by_struct.get(type(message))
@@ -123,30 +140,43 @@ class Connection:
             raise TypeError(f"{type(message).__name__} is no {kind.name} that this end of {self.protocol.name} sends")
         return declaration
 
-    def _pack(self, value: Any) -> bytes:
+    def _pack(self, value: Any, descriptors: list[int]) -> Outgoing:
         packed: bytes = self._packer.pack(value)
-        return packed
+        if len(packed) > BIG_MESSAGE:
+            self._packer = _packer()  # a packer keeps the buffer of its biggest message
+            if len(packed) > MAX_MESSAGE:
+                raise MessageTooLong(f"a message of {len(packed)} bytes; at most {MAX_MESSAGE} can be sent")
+        if len(descriptors) > MAX_DESCRIPTORS:
+            raise MessageTooLong(f"{len(descriptors)} descriptors in a message; at most {MAX_DESCRIPTORS} can be sent")
+        return packed, descriptors
 
     # ----- in ------------------------------------------------------------------------------------------------------------
 
     def receive(self, data: bytes, descriptors: Sequence[int] = ()) -> Iterator[Event]:
         """Feed received bytes and descriptors; yields the events they complete. Raises ProtocolError."""
         if self._failed:
-            for number in descriptors:
-                os.close(number)
+            close_descriptors(descriptors)
             raise ProtocolError("the connection has failed before")
         self._descriptors.extend(descriptors)
         try:
             if len(self._descriptors) > MAX_DESCRIPTORS:
                 raise ProtocolError(f"{len(self._descriptors)} descriptors without their messages")
-            self._unpacker.feed(data)
+            self._weigh(data)
+            unpacker = self._unpacker
+            unpacker.feed(data)
+            self._fed += len(data)
             while True:
                 try:
-                    value = self._unpacker.unpack()
+                    value = unpacker.unpack()
                 except msgpack.OutOfData:
-                    return
+                    break
+                self._taken = unpacker.tell()
                 yield self._event(value)
-        except (msgpack.UnpackException, ValueError, UnicodeDecodeError) as error:
+            self._keep(data)
+        except msgpack.BufferFull:
+            self.close()
+            raise ProtocolError(f"a message of more than {MAX_MESSAGE} bytes") from None
+        except (msgpack.UnpackException, ValueError) as error:
             self.close()
             detail = str(error) or type(error).__name__
             raise ProtocolError(f"not MessagePack of this protocol: {detail}") from None
@@ -154,61 +184,118 @@ class Connection:
             self.close()
             raise
 
+    def _weigh(self, data: bytes) -> None:
+        """Before ``data`` is decoded: refuse a big message that would make too many objects."""
+        if self._census is None:
+            if self._fed - self._taken + len(data) <= BIG_MESSAGE:
+                return
+            self._census = Census()
+            chunks, self._begun = [*self._begun, data], []
+        else:
+            chunks = [data]
+        if not all(self._census.add(chunk, MAX_OBJECTS) for chunk in chunks):
+            raise ProtocolError(f"a message of more than {MAX_OBJECTS} objects")
+
+    def _keep(self, data: bytes) -> None:
+        """After ``data``: what is left of it begins a message that is not whole yet."""
+        left = self._fed - self._taken
+        if left < len(data):  # at least one message was completed
+            if self._census is not None:
+                self._census = None
+                if not left:
+                    self._unpacker = _unpacker()  # an unpacker keeps the buffer of its biggest message
+                    self._fed = self._taken = 0
+            self._begun = [data[len(data) - left :]] if left else []
+        elif self._census is None and data:
+            self._begun.append(data)
+
     def close(self) -> None:
         """Accept nothing more; close descriptors that nobody took."""
         self._failed = True
-        for number in self._descriptors:
-            os.close(number)
+        close_descriptors(self._descriptors)
         self._descriptors.clear()
+        self._begun.clear()
 
     def _event(self, value: Any) -> Event:
         if type(value) is not list or not value:
             raise ProtocolError(f"a message is an array, not {type(value).__name__}")
         kind = value[0]
+        if kind == 2 and len(value) == 3:
+            declaration = self._incoming(value[1], MessageKind.NOTIFICATION)
+            message, descriptors = self._params_of(declaration, value[2])
+            return NotificationReceived(message, descriptors)
         if kind == 0 and len(value) == 4:
             declaration = self._incoming(value[2], MessageKind.REQUEST)
             if type(value[1]) is not int or not 0 <= value[1] <= 0xFFFF_FFFF:
-                raise ProtocolError(f"{declaration.method}: request id {value[1]!r}")
-            return RequestReceived(value[1], self._decode(declaration, value[3]))
-        if kind == 2 and len(value) == 3:
-            declaration = self._incoming(value[1], MessageKind.NOTIFICATION)
-            return NotificationReceived(self._decode(declaration, value[2]))
+                raise ProtocolError(f"{declaration.method}: request id {shorten(value[1])}")
+            message, descriptors = self._params_of(declaration, value[3])
+            return RequestReceived(value[1], message, descriptors)
         if kind == 1 and len(value) == 4:
             return self._response(value[1], value[2], value[3])
-        raise ProtocolError(f"no message kind {kind!r} with {len(value)} elements")
+        raise ProtocolError(f"no message kind {shorten(kind)} with {len(value)} elements")
 
     def _incoming(self, method: Any, kind: MessageKind) -> Declaration:
         declaration = self.protocol.by_method.get(method) if type(method) is str else None
         if declaration is None or declaration.kind is not kind or declaration.from_server is self.server:
-            shown = method if type(method) is str and len(method) < 80 else type(method).__name__
-            raise ProtocolError(f"{self.protocol.name} has no {kind.name.lower()} {shown!r} in this direction")
+            raise ProtocolError(f"{self.protocol.name} has no {kind.name.lower()} {shorten(method)} in this direction")
         return declaration
 
-    def _decode(self, declaration: Declaration, params: Any) -> Any:
+    def _params_of(self, declaration: Declaration, params: Any) -> tuple[Any, Sequence[int]]:
         if type(params) is not list or len(params) > 1:
             raise ProtocolError(f"{declaration.method}: parameters are an array of at most one map")
-        return declaration.decode(params[0] if params else {}, declaration.method, self._descriptors)
+        return self._decode(declaration.decode, params[0] if params else {}, declaration.method)
+
+    def _decode(self, decode: Decoder, value: Any, where: str) -> tuple[Any, Sequence[int]]:
+        """The message in ``value``, and the descriptors that it took; those of a bad one are closed."""
+        waiting = self._descriptors
+        came = waiting.copy() if waiting else ()
+        try:
+            message = decode(value, waiting)
+        except BadValue as error:
+            close_descriptors(came[: len(came) - len(waiting)])
+            raise ProtocolError(f"{where}{error.place}: {error.why}") from None
+        return message, came[: len(came) - len(waiting)]
 
     def _response(self, request_id: Any, error: Any, result: Any) -> ResponseReceived:
         if request_id == 0 and type(error) is list and len(error) == 3:
-            raise ProtocolError(f"the peer ended the link: {str(error[2])[:1000]}")
+            raise ProtocolError(f"the peer ended the link: {_sentence(error[2])}")
         declaration = self._outstanding.pop(request_id, None) if type(request_id) is int else None
         if declaration is None or declaration.decode_reply is None:
-            raise ProtocolError(f"an answer to request {request_id!r}, which was not asked")
+            raise ProtocolError(f"an answer to request {shorten(request_id)}, which was not asked")
         if error is None:
-            reply = declaration.decode_reply(result, f"{declaration.method} reply", self._descriptors)
-            return ResponseReceived(request_id, reply, None)
+            reply, descriptors = self._decode(declaration.decode_reply, result, f"{declaration.method} reply")
+            return ResponseReceived(request_id, reply, None, descriptors)
         if type(error) is list and [type(e) for e in error] == [int, str, str]:
             return ResponseReceived(request_id, None, RemoteError(*error))
-        return ResponseReceived(request_id, None, RemoteError(0, "", str(error)[:1000]))
+        return ResponseReceived(request_id, None, RemoteError(0, "", _sentence(error)))
+
+
+def _sentence(value: Any) -> str:
+    return value[:1000] if type(value) is str else shorten(value)
+
+
+def _unpacker() -> Any:
+    return msgpack.Unpacker(
+        raw=False,
+        strict_map_key=True,
+        max_buffer_size=MAX_MESSAGE,
+        max_array_len=1 << 20,  # the length in an array header is allocated before its items arrive
+        max_map_len=4096,
+        max_ext_len=64,
+        ext_hook=msgpack.ExtType,
+        use_list=True,
+    )
+
+
+def _packer() -> Any:
+    return msgpack.Packer(use_bin_type=True, autoreset=True, default=_plain)
 
 
 def _plain(value: Any) -> Any:
     """A numpy number as the Python number it stands for; anything else cannot travel."""
-    item = getattr(value, "item", None)
-    if item is None or getattr(value, "ndim", 1):
+    if getattr(value, "ndim", None) != 0:
         raise TypeError(f"{type(value).__name__} cannot be sent")
-    return item()
+    return value.item()
 
 
 def _params(fields: Any) -> list[Any]:

@@ -87,10 +87,27 @@ class Struct:
 
 
 _S = TypeVar("_S", bound=Struct)
-#: Turns a decoded MessagePack value into a field value. Arguments: value, place for errors, descriptors received.
-Decoder = Callable[[Any, str, list[int]], Any]
+#: Turns a decoded MessagePack value into a field value; takes descriptors from the front of the list.
+Decoder = Callable[[Any, list[int]], Any]
 #: Turns a field value into what MessagePack packs; appends descriptors.
 Encoder = Callable[[Any, list[int]], Any]
+
+
+class BadValue(Exception):
+    """What is wrong with a value; ``place`` grows on the way out, from the field to the message."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+        self.place = ""
+
+
+def shorten(value: Any) -> str:
+    """``repr`` of what a peer sent, short enough for a sentence."""
+    if isinstance(value, (str, bytes)):
+        text = repr(value[:60])
+        return text if len(value) <= 60 else f"{text}…"
+    return repr(value) if isinstance(value, (int, float, bool, type(None))) else type(value).__name__
 
 
 def _identity(value: Any, descriptors: list[int]) -> Any:
@@ -98,49 +115,46 @@ def _identity(value: Any, descriptors: list[int]) -> Any:
 
 
 def _decode_int(low: int, high: int) -> Decoder:
-    def decode(value: Any, where: str, descriptors: list[int]) -> int:
+    def decode(value: Any, descriptors: list[int]) -> int:
         if type(value) is not int:
-            raise ProtocolError(f"{where}: {type(value).__name__} where an integer belongs")
+            raise BadValue(f"{type(value).__name__} where an integer belongs")
         if not low <= value <= high:
-            raise ProtocolError(f"{where}: {value} is not in {low}..{high}")
+            raise BadValue(f"{value} is not in {low}..{high}")
         return value
 
     return decode
 
 
 def _decode_sized(kind: type[list[Any]] | type[bytes] | type[str], limit: int) -> Decoder:
-    def decode(value: Any, where: str, descriptors: list[int]) -> Any:
+    def decode(value: Any, descriptors: list[int]) -> Any:
         if type(value) is not kind:
-            raise ProtocolError(f"{where}: {type(value).__name__} where {kind.__name__} belongs")
+            raise BadValue(f"{type(value).__name__} where {kind.__name__} belongs")
         if len(value) > limit:
-            raise ProtocolError(f"{where}: {len(value)} items or bytes, at most {limit} are allowed")
+            raise BadValue(f"{len(value)} items or bytes, at most {limit} are allowed")
         return value
 
     return decode
 
 
-def _decode_bool(value: Any, where: str, descriptors: list[int]) -> bool:
+def _decode_bool(value: Any, descriptors: list[int]) -> bool:
     if type(value) is not bool:
-        raise ProtocolError(f"{where}: {type(value).__name__} where a boolean belongs")
+        raise BadValue(f"{type(value).__name__} where a boolean belongs")
     return value
 
 
-def _decode_float(value: Any, where: str, descriptors: list[int]) -> float:
+def _decode_float(value: Any, descriptors: list[int]) -> float:
     if type(value) is float:
         return value
     if type(value) is int:
-        try:
-            return float(value)
-        except OverflowError:
-            raise ProtocolError(f"{where}: integer too large for a float") from None
-    raise ProtocolError(f"{where}: {type(value).__name__} where a number belongs")
+        return float(value)  # MessagePack integers have 64 bits
+    raise BadValue(f"{type(value).__name__} where a number belongs")
 
 
-def _decode_descriptor(value: Any, where: str, descriptors: list[int]) -> Descriptor:
+def _decode_descriptor(value: Any, descriptors: list[int]) -> Descriptor:
     if type(value) is not msgpack.ExtType or value.code != DESCRIPTOR_EXT:
-        raise ProtocolError(f"{where}: {type(value).__name__} where a descriptor belongs")
+        raise BadValue(f"{type(value).__name__} where a descriptor belongs")
     if not descriptors:
-        raise ProtocolError(f"{where}: no descriptor came with the message")
+        raise BadValue("no descriptor came with the message")
     return Descriptor(descriptors.pop(0))
 
 
@@ -198,9 +212,17 @@ def _list_codec(item: Any, limit: int) -> tuple[Encoder, Decoder]:
     def encode(value: Any, descriptors: list[int]) -> Any:
         return list(value) if encode_item is _identity else [encode_item(v, descriptors) for v in value]
 
-    def decode(value: Any, where: str, descriptors: list[int]) -> Any:
-        check(value, where, descriptors)
-        return [decode_item(v, f"{where}[{i}]", descriptors) for i, v in enumerate(value)]
+    def decode(value: Any, descriptors: list[int]) -> Any:
+        check(value, descriptors)
+        items: list[Any] = []
+        add = items.append
+        try:
+            for v in value:
+                add(decode_item(v, descriptors))
+        except BadValue as error:
+            error.place = f"[{len(items)}]{error.place}"
+            raise
+        return items
 
     return encode, decode
 
@@ -211,8 +233,8 @@ def _optional_codec(inner: Any) -> tuple[Encoder, Decoder]:
     def encode(value: Any, descriptors: list[int]) -> Any:
         return None if value is None else encode_inner(value, descriptors)
 
-    def decode(value: Any, where: str, descriptors: list[int]) -> Any:
-        return None if value is None else decode_inner(value, where, descriptors)
+    def decode(value: Any, descriptors: list[int]) -> Any:
+        return None if value is None else decode_inner(value, descriptors)
 
     return encode, decode
 
@@ -221,13 +243,13 @@ def _enum_codec(enum: type[IntEnum]) -> tuple[Encoder, Decoder]:
     def encode(value: Any, descriptors: list[int]) -> int:
         return int(value)
 
-    def decode(value: Any, where: str, descriptors: list[int]) -> IntEnum:
-        try:
-            if type(value) is int:
-                return enum(value)
-        except ValueError:
-            pass
-        raise ProtocolError(f"{where}: {value!r} is no {enum.__name__}")
+    members = {int(member): member for member in enum}
+
+    def decode(value: Any, descriptors: list[int]) -> IntEnum:
+        member = members.get(value) if type(value) is int else None
+        if member is None:
+            raise BadValue(f"{shorten(value)} is no {enum.__name__}")
+        return member
 
     return encode, decode
 
@@ -240,35 +262,52 @@ def fields_of(struct: type[Struct]) -> Iterator[tuple[dataclasses.Field[Any], An
 
 
 def _struct_encoder(struct: type[Struct]) -> Encoder:
-    compiled: list[tuple[str, Encoder]] = []
+    encoders: list[tuple[str, Encoder]] = []
+    names: list[str] = []
 
     def encode(value: Any, descriptors: list[int]) -> Any:
-        if not compiled:
-            compiled.extend((field.name, _codec(hint)[0]) for field, hint in fields_of(struct))
-        return {n: getattr(value, n) if e is _identity else e(getattr(value, n), descriptors) for n, e in compiled}
+        if not names:  # at the first use, when every annotation can be resolved
+            for field, hint in fields_of(struct):
+                names.append(field.name)
+                encoder = _codec(hint)[0]
+                if encoder is not _identity:
+                    encoders.append((field.name, encoder))
+        found = {name: getattr(value, name) for name in names}
+        for name, encode_field in encoders:
+            found[name] = encode_field(found[name], descriptors)
+        return found
 
     return encode
 
 
 def _struct_decoder(struct: type[Struct]) -> Decoder:
-    compiled: list[tuple[str, Decoder, bool]] = []
+    decoders: dict[str, Decoder] = {}
+    required: set[str] = set()
 
-    def decode(value: Any, where: str, descriptors: list[int]) -> Any:
-        if not compiled:
-            for field, hint in fields_of(struct):
-                required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-                compiled.append((field.name, _codec(hint)[1], required))
+    def compile() -> None:  # at the first use, when every annotation can be resolved
+        for field, hint in fields_of(struct):
+            if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+                required.add(field.name)
+            decoders[field.name] = _codec(hint)[1]
+
+    def decode(value: Any, descriptors: list[int]) -> Any:
+        if not decoders:
+            compile()
         if type(value) is not dict:
-            raise ProtocolError(f"{where}: {type(value).__name__} where a map of fields belongs")
+            raise BadValue(f"{type(value).__name__} where a map of fields belongs")
         found = {}
-        for name, decode_field, required in compiled:
+        for name, decode_field in decoders.items():  # in the order of declaration: descriptors come in that order
             if name in value:
-                found[name] = decode_field(value[name], f"{where}.{name}", descriptors)
-            elif required:
-                raise ProtocolError(f"{where}: field {name!r} is missing")
+                try:
+                    found[name] = decode_field(value[name], descriptors)
+                except BadValue as error:
+                    error.place = f".{name}{error.place}"
+                    raise
+            elif name in required:
+                raise BadValue(f"field {name!r} is missing")
         if len(found) != len(value):
             unknown = next(n for n in value if n not in found)
-            raise ProtocolError(f"{where}: unknown field {unknown!r}")
+            raise BadValue(f"unknown field {shorten(unknown)}")
         return struct(**found)
 
     return decode

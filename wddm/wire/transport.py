@@ -7,13 +7,16 @@ empties. Only unix sockets (and memory pairs) pass descriptors.
 from __future__ import annotations
 
 import array
+import contextlib
+import errno
 import os
+import select
 import socket
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import trio
 
@@ -24,7 +27,7 @@ _MAX_DESCRIPTORS: Final = 64
 
 
 class TransportClosed(Exception):
-    """The other end is gone, or this end was closed."""
+    """The other end is gone, this end was closed, or descriptors were lost on the way."""
 
 
 class Transport(ABC):
@@ -42,11 +45,15 @@ class Transport(ABC):
 
     @abstractmethod
     async def receive(self) -> tuple[bytes, list[int]]:
-        """At least one byte, or ``b""`` at the end; descriptors are the caller's to close."""
+        """At least one byte, or ``b""`` at the end; descriptors are the caller's to close. Raises TransportClosed."""
 
     def receive_nowait(self) -> tuple[bytes, list[int]] | None:
-        """What has arrived already, or None."""
+        """What has arrived already, or None. Raises TransportClosed."""
         return None
+
+    async def wait_hangup(self) -> None:
+        """Wait until the other end is gone, even while what it sent has not been received. For ever where nobody can tell."""
+        await trio.sleep_forever()
 
     @abstractmethod
     def close(self) -> None:
@@ -96,17 +103,24 @@ class SocketTransport(Transport):
         try:
             if not self.passes_descriptors:
                 return self._sock.recv(RECEIVE_SIZE), []
-            data, ancillary, _flags, _address = self._sock.recvmsg(
+            data, ancillary, flags, _address = self._sock.recvmsg(
                 RECEIVE_SIZE, socket.CMSG_SPACE(4 * _MAX_DESCRIPTORS), socket.MSG_CMSG_CLOEXEC
             )
         except BlockingIOError:
             return None
         except OSError:
             return b"", []
+        if not ancillary and not flags & socket.MSG_CTRUNC:
+            return data, []
         descriptors: array.array[int] = array.array("i")
         for level, kind, payload in ancillary:
             if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
                 descriptors.frombytes(payload[: len(payload) - len(payload) % descriptors.itemsize])
+        if flags & socket.MSG_CTRUNC:
+            # Later messages would get each other's descriptors.
+            for number in descriptors:
+                os.close(number)
+            raise TransportClosed(f"descriptors were lost: more than {_MAX_DESCRIPTORS} at once, or this process has too many")
         return data, list(descriptors)
 
     async def receive(self) -> tuple[bytes, list[int]]:
@@ -118,6 +132,15 @@ class SocketTransport(Transport):
                 await trio.lowlevel.wait_readable(self._sock)
             except (trio.ClosedResourceError, OSError):
                 return b"", []
+
+    async def wait_hangup(self) -> None:
+        # An epoll of its own, because trio's waits for data: it becomes readable by the hang-up alone.
+        with select.epoll() as hangup:
+            try:
+                hangup.register(self._sock, select.EPOLLRDHUP)
+            except (OSError, ValueError):
+                return  # closed here
+            await trio.lowlevel.wait_readable(hangup.fileno())
 
     def close(self) -> None:
         if self._sock.fileno() >= 0:
@@ -180,6 +203,7 @@ class MemoryTransport(Transport):
         self._queue: deque[tuple[bytes, list[int]]] = deque()
         self._ready = trio.Event()
         self._ended = False
+        self._hangup = trio.Event()
 
     def send_nowait(self, data: bytes, descriptors: Sequence[int] = ()) -> tuple[bytes, Sequence[int]]:
         peer = self._peer
@@ -206,17 +230,20 @@ class MemoryTransport(Transport):
             await self._ready.wait()
         return received
 
+    async def wait_hangup(self) -> None:
+        await self._hangup.wait()
+
     def close(self) -> None:
         peer, self._peer = self._peer, None
         while self._queue:
             for number in self._queue.popleft()[1]:
                 os.close(number)
-        self._ended = True
-        self._ready.set()
-        if peer is not None:
-            peer._peer = None
-            peer._ended = True
-            peer._ready.set()
+        for end in (self, peer):
+            if end is not None:
+                end._peer = None
+                end._ended = True
+                end._ready.set()
+                end._hangup.set()
 
 
 def memory_transport_pair() -> tuple[MemoryTransport, MemoryTransport]:
@@ -228,24 +255,25 @@ def memory_transport_pair() -> tuple[MemoryTransport, MemoryTransport]:
 
 async def connect(address: Address) -> SocketTransport:
     """Connect to a listening process. Raises OSError with the address in its text."""
+    if address.fd is not None:
+        raise OSError(errno.EINVAL, f"cannot connect to {address}: it is a socket to listen on")
     try:
         if address.path is not None:
-            sock = trio.socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            target: object = address.path
-        else:
-            found = await trio.socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-            family, kind, protocol, _, target = found[0]
-            sock = trio.socket.socket(family, kind, protocol)
-        try:
-            await sock.connect(target)
-        except BaseException:
-            sock.close()
-            raise
+            return await _connect(socket.AF_UNIX, address.path)
+        found = await trio.socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+        for family, _, _, _, target in found[:-1]:
+            with contextlib.suppress(OSError):
+                return await _connect(family, target)
+        return await _connect(found[-1][0], found[-1][4])
     except OSError as error:
         raise type(error)(error.errno, f"cannot connect to {address}: {error.strerror or error}") from None
-    stdlib = socket.socket(sock.family, sock.type, sock.proto, fileno=os.dup(sock.fileno()))
-    sock.close()
-    return SocketTransport(stdlib)
+
+
+async def _connect(family: int, target: object) -> SocketTransport:
+    sock = trio.socket.socket(family, socket.SOCK_STREAM)
+    with sock:
+        await sock.connect(target)
+        return SocketTransport(socket.socket(family, socket.SOCK_STREAM, fileno=os.dup(sock.fileno())))
 
 
 class Listener:
@@ -260,21 +288,23 @@ class Listener:
         """Bind and listen. A unix path left behind by a dead process is replaced; one that is served is refused (OSError)."""
         if address.fd is not None:
             return cls._inherited(address.fd)
-        if address.path is None:
-            found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-            sock = socket.socket(found[0][0], socket.SOCK_STREAM)
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            target: object = found[0][4]
-        else:
-            _remove_stale(Path(address.path))
-            sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            target = address.path
+        target: Any
         try:
-            sock.bind(target)  # type: ignore[arg-type]
-            sock.listen(backlog)
+            if address.path is None:
+                found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+                sock, target = socket.socket(found[0][0], socket.SOCK_STREAM), found[0][4]
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            else:
+                _remove_stale(Path(address.path))
+                sock, target = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), address.path
+            try:
+                sock.bind(target)
+                sock.listen(backlog)
+            except OSError:
+                sock.close()
+                raise
         except OSError as error:
-            sock.close()
-            raise type(error)(error.errno, f"cannot listen on {address}: {error.strerror}") from None
+            raise type(error)(error.errno, f"cannot listen on {address}: {error.strerror or error}") from None
         sock.setblocking(False)
         if address.path is None:
             address = Address(host=address.host, port=sock.getsockname()[1])
@@ -285,9 +315,12 @@ class Listener:
         """A socket that the parent process bound: connections to it wait in its backlog while we start."""
         try:
             sock = socket.socket(fileno=fd)
-            name = sock.getsockname()
         except OSError as error:
             raise type(error)(error.errno, f"cannot listen on fd:{fd}: {error.strerror}") from None
+        if not sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+            sock.detach()
+            raise OSError(errno.EINVAL, f"cannot listen on fd:{fd}: it is no listening socket")
+        name = sock.getsockname()
         sock.setblocking(False)
         if sock.family == socket.AF_UNIX:
             return cls(sock, Address(path=name))
@@ -323,14 +356,16 @@ class Listener:
 
 
 def _remove_stale(path: Path) -> None:
+    """Remove a socket that a dead process left behind. Raises OSError when a living one has it."""
     if not path.is_socket():
         return
-    probe = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        probe.connect(str(path))
-    except ConnectionRefusedError:
-        path.unlink(missing_ok=True)
-    else:
-        raise OSError(98, f"cannot listen on unix:{path}: another process serves it")
-    finally:
-        probe.close()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)  # a full backlog would keep us waiting
+        try:
+            probe.connect(str(path))
+        except ConnectionRefusedError:
+            path.unlink(missing_ok=True)
+            return
+        except BlockingIOError:
+            pass
+    raise OSError(errno.EADDRINUSE, "another process serves it")
