@@ -502,8 +502,7 @@ class SwapChain(DeviceObject):
         except ApiError:
             self.desc, self.buffers = old_desc, old
             raise
-        for id in [id for id, found in device.objects.by_id.items() if any(found is x for x in old)]:
-            device.unref(device.objects.remove(id))
+        self._forget_ids(old)
         was_owner, self.has_mode = self.owner, False
         fronts, self.fronts = self.fronts, []
         if was_owner:
@@ -530,8 +529,15 @@ class SwapChain(DeviceObject):
             except (RemoteError, ChannelClosed) as error:
                 _log.info("giving up source %d: %s", self.source, error)
         self._drop_fronts()
+        self._forget_ids(buffers)
         for buffer in buffers:
             device.unref(buffer)
+
+    def _forget_ids(self, buffers: Sequence[Texture]) -> None:
+        """The ids that a client knows the buffers by name nothing any more."""
+        objects = self.device.objects
+        for id in [id for id, found in objects.by_id.items() if any(found is x for x in buffers)]:
+            self.device.unref(objects.remove(id))
 
 
 async def chain_size(device: Device, width: int, height: int, source: int) -> tuple[int, int]:

@@ -14,7 +14,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from typing import Any, Final
 
 import trio
@@ -78,10 +78,8 @@ class Portal:
     def close(self) -> None:
         """Leave the context manager and end the loop; raises what leaving raises."""
         if self._thread.is_alive():
-            try:
+            with suppress(trio.RunFinishedError):  # it ended by itself: the failure below tells why
                 self.run_sync(self._stop.set)
-            except trio.RunFinishedError:
-                pass  # it ended by itself: the failure below tells why
             self._thread.join()
         if self._failure is not None:
             raise _single(self._failure)

@@ -136,7 +136,7 @@ class ImmediateContext:
         page = self.device.fence_page
         if page is None or self.device.removed is not None:
             return False
-        end = time.perf_counter_ns() + int(spin * 1000)
+        end = time.perf_counter_ns() + (int(spin * 1000) if self.device.spins else 0)
         while not value <= page[0] < _LOST:
             if page[0] == _LOST or time.perf_counter_ns() >= end:
                 return False

@@ -108,6 +108,7 @@ class Device:
             self._fence_memory = memory
             self.fence_page = memory.array[created.fence_offset : created.fence_offset + 8].view(np.uint64)
         self.immediate_context: ImmediateContext = ImmediateContext(self)
+        self.spins = session.spins
         session.devices[self.id] = self
 
     # ----- messages --------------------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ class Texels:
 
     def __init__(self, format: int) -> None:
         info = FORMATS.get(DXGI_FORMAT(format)) if format in DXGI_FORMAT._value2member_map_ else None
-        if info is None or not info.bits:
+        if info is None or not info.bits or not info.channels:
             raise ValueError(f"format {format} has no layout in memory")
         self.dtype: np.dtype[Any]
         self.across = self.down = info.block_size

@@ -15,7 +15,7 @@ from wddm.wire import api
 from wddm.wire.channel import Channel, ChannelClosed
 from wddm.wire.connection import RemoteError
 from wddm.wire.message import Struct
-from wddm.wire.transport import Transport
+from wddm.wire.transport import MemoryTransport, Transport
 
 from .errors import D3DError
 
@@ -34,6 +34,8 @@ class Session:
         self.devices: dict[int, Device] = {}
         self.swap_chains: dict[int, SwapChain] = {}
         self.passes_descriptors = False
+        #: Whether looking at a fence page pays: not where the other side runs in this thread.
+        self.spins = not isinstance(transport, MemoryTransport)
         self.lost: D3DError | None = None
         #: How to run a plain function where the channel may be used: replaced when contexts are recorded in another thread.
         self.run_sync: Callable[[Callable[[], None]], None] = lambda function: function()
