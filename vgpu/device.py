@@ -36,6 +36,9 @@ from wddm.hw.registers import (
     RegisterName,
     name_register,
 )
+from wddm.trace import Tracer
+
+_trace = Tracer("vgpu")
 
 TIMESTAMP_FREQUENCY: Final = 1_000_000_000
 MIB: Final = 1 << 20
@@ -228,7 +231,9 @@ class Device:
         """Let the heads catch up with the clock; raises VSYNC where a head wants it."""
         now = self.clock.now()
         for head in self.heads:
-            sync = head.advance(now)
+            before, sync = head.current, head.advance(now)
+            if sync is not None and _trace.enabled:
+                _trace("VSync", head=head.index, surface=sync.surface, vblank_count=sync.vblank_count, latched=sync.surface != before)
             if sync is not None and head.control & HeadControl.VSYNC_INTERRUPT:
                 self._raise(
                     InterruptMessage(Interrupt.VSYNC, head=head.index, surface=sync.surface, vblank_count=sync.vblank_count)

@@ -22,6 +22,9 @@ from wddm.hw.interrupts import Fault, Interrupt, InterruptMessage
 from wddm.hw.memory import BUS_BASE
 from wddm.hw.packets import PACKET_SIZE, RING_ENTRY, RING_ENTRY_SIZE, RingFlag, RingOp
 from wddm.hw.registers import Node, NodeControl, NodeRegister, NodeStatus
+from wddm.trace import Tracer
+
+_trace = Tracer("vgpu")
 
 #: Largest DMA buffer, bytes, and ring, entries.
 MAX_BUFFER: Final = 64 << 20
@@ -222,6 +225,8 @@ class NodeUnit:
                 raise FaultError(Fault.BAD_RING_ENTRY, f"more than {MAX_CONTEXTS} contexts")
             context = self._contexts[number] = Context()
         work.context = context
+        if _trace.enabled:
+            _trace("RingEntry", node=self.node, context=number, fence=int(entry["fence"]), size=size, flags=flags)
         saved, context.saved = context.saved, None
         if flags & RingFlag.NULL_RENDERING or not size:
             return
@@ -246,6 +251,8 @@ class NodeUnit:
                 return
             self._work = None
             self._fence = int(work.entry["fence"])
+        if _trace.enabled:
+            _trace("FenceCompleted", node=self.node, fence=self._fence)
         if int(work.entry["flags"]) & RingFlag.INTERRUPT:
             self._deliver(InterruptMessage(Interrupt.FENCE, self.node, fence=self._fence))
 
@@ -272,6 +279,8 @@ class NodeUnit:
             self._head = self._tail
             self._preempt = False
             message = InterruptMessage(Interrupt.PREEMPTED, self.node, fence=self._fence, preempt_fence=self._preempt_fence)
+        if _trace.enabled:
+            _trace("Preempted", node=self.node, fence=message.fence, preempt_fence=message.preempt_fence)
         self._deliver(message)
 
     def _drop(self) -> None:
@@ -313,4 +322,6 @@ class NodeUnit:
         if work is not None:
             self.engine.forget(work.context.state)
             work.context.state = PipelineState()
+        if _trace.enabled:
+            _trace("Fault", node=self.node, fence=fence, fault=error.fault.name, packet=packet, why=error.why)
         self._deliver(self._fault)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.unit.vgpu.rig import COLOR_PS, ELEMENTS, PASS_VS, Rig, Surface
+from vgpu.engine.reference import vertex
 from wddm.hw import descriptors as ds
 from wddm.hw.formats import Format
 from wddm.hw.packets import Op, Topology
@@ -162,3 +163,25 @@ def test_indexed_strips_and_cuts(rig: Rig) -> None:
     rig.run()
     row = target.elements()[2, :, 0]
     assert row.tolist() == [255, 255, 255, 255, 0, 255, 255, 255]
+
+
+@pytest.mark.parametrize("topology", [1, 3, 5, 13, 40])
+def test_huge_draws_take_no_memory_at_once(rig: Rig, topology: int) -> None:
+    """Two thousand million vertices: batches come one by one, and can be abandoned."""
+    target = Surface(rig, Format.R8_UNORM, 2, 2)
+    set_up(rig, target, pixels_to_clip(np.array([(5.0, 5.0)] * 3), 2, 2))
+    rig.topology(topology)
+    address, size = rig.upload(np.array([0, 1, 2, 0xFFFF, 1, 2, 0], np.uint16))
+    rig.emit(Op.SET_INDEX_BUFFER, address=address, extent=size, data=[Format.R16_UINT])
+    rig.emit(Op.DRAW_INDEXED, data=[2**31, 2**32 - 1, 0, 0, 0])
+    steps = rig.start().run()
+    for _ in range(5):
+        next(steps)
+
+
+def test_pieces_of_strips_are_those_of_the_whole() -> None:
+    for topology in (Topology.TRIANGLESTRIP, Topology.TRIANGLESTRIP_ADJ, Topology.LINESTRIP_ADJ, Topology.TRIANGLELIST):
+        whole = vertex.primitives_of(topology, 20001)
+        parts = list(vertex._pieces(topology, [(0, 20001)]))
+        assert (np.concatenate(parts) == whole).all()
+        assert vertex.primitive_count(topology, 20001) == len(whole)

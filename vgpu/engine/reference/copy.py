@@ -22,7 +22,8 @@ from .bindings import packet
 from .surface import Buffer, Texture, bind, refuse, texture
 
 Array = npt.NDArray[Any]
-_ROWS = 256  #: rows of a blit in hand at once
+_ROWS = 64  #: rows of a blit in hand at once
+_TEXELS = 1 << 20  #: texels of an average in hand at once
 
 
 def _bad(why: str) -> FaultError:
@@ -220,10 +221,15 @@ def average(info: FormatInfo, planes: list[Array]) -> Array:
     if len(planes) == 1 or info.is_integer:
         return planes[0]
     rows, columns, size = planes[0].shape
-    total = np.zeros((rows * columns, 4))
-    for one in planes:
-        total += formats.unpack(info, np.ascontiguousarray(one).reshape(-1, size)).view(np.float32)
-    return formats.pack(info, formats.bits(total / len(planes))).reshape(rows, columns, size)
+    out = np.empty((rows, columns, size), np.uint8)
+    step = max(1, _TEXELS // columns)
+    for first in range(0, rows, step):
+        part = slice(first, min(first + step, rows))
+        total = np.zeros(((part.stop - first) * columns, 4))
+        for one in planes:
+            total += formats.unpack(info, np.ascontiguousarray(one[part]).reshape(-1, size)).view(np.float32)
+        out[part] = formats.pack(info, formats.bits(total / len(planes))).reshape(-1, columns, size)
+    return out
 
 
 def generate_mips(memory: Memory, state: PipelineState, p: Packet) -> None:
@@ -237,12 +243,15 @@ def generate_mips(memory: Memory, state: PipelineState, p: Packet) -> None:
             planes = []
             for k in above:
                 cells = plane(t, mip - 1, k)
-                rows, columns, _ = cells.shape
-                y, x = np.arange(max(1, rows // 2)) * 2, np.arange(max(1, columns // 2)) * 2
                 for dy in (0, 1):
                     for dx in (0, 1):
-                        planes.append(cells[np.minimum(y + dy, rows - 1)][:, np.minimum(x + dx, columns - 1)])
+                        planes.append(cells[_every_other(dy, cells.shape[0]), _every_other(dx, cells.shape[1])])
             plane(t, mip, layer)[:] = average(t.info, planes)
+
+
+def _every_other(first: int, size: int) -> slice:
+    """Elements first, first + 2, … that make half of ``size``; the only one twice."""
+    return slice(0, 1) if size == 1 else slice(first, size // 2 * 2, 2)
 
 
 # --- blit -----------------------------------------------------------------------------------------------------------------

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from .draw import Assembled
 
 Array = npt.NDArray[Any]
-#: Lanes that run together: each keeps its vertices until all are done.
+#: Lanes that run together, and dwords that they may emit together: vertices are kept until all are done.
 LANES = 1024
+EMITTED = 1 << 24
 #: Input primitive of a program → vertices it sees.
 _INPUT_VERTICES = {1: 1, 2: 2, 3: 3, 6: 4, 7: 6}
 
@@ -88,8 +89,9 @@ def run(
     rows = np.zeros((p.input_rows, stream.rows.shape[1]), np.uint32)
     shared = min(len(rows), len(stream.rows))
     rows[:shared] = stream.rows[:shared]
-    for first in range(0, total, LANES):
-        flat = np.arange(first, min(first + LANES, total))
+    step = max(1, min(LANES, EMITTED // (p.binary.max_vertices * max(p.output_rows, 1))))
+    for first in range(0, total, step):
+        flat = np.arange(first, min(first + step, total))
         primitive, instance = flat // instances, flat % instances
         collector = _Collector(len(flat), p.output_rows, p.binary.max_vertices)
         lanes = Lanes(

@@ -101,14 +101,24 @@ class _Shading:
         self.coverage = quads.coverage.reshape(len(self.t), -1)
         self.source = setup.source[self.t]
         self.n = len(self.t)
+        # Setups to look at: one for all lanes while they come from one primitive.
+        self.t_near = self.t[:1] if self.t[0] == self.t[-1] else self.t
+        self.source_near = setup.source[self.t_near]
+        self._centre_weights: Array | None = None
         self.offsets = 128 + 16 * sample_positions(stage.samples)
 
     # --- interpolation -----------------------------------------------------------------------------------------------
 
     def weights_at(self, px: Array, py: Array) -> Array:
         """Weights ``(3, n)`` of piece vertices at fixed-point places; linear on the screen."""
-        linear, divisor = self.setup.linear[self.t], self.setup.divisor[self.t]
+        linear, divisor = self.setup.linear[self.t_near], self.setup.divisor[self.t_near]
         return np.stack([(linear[:, k, 0] * px + linear[:, k, 1] * py + linear[:, k, 2]) / divisor for k in range(3)])
+
+    def centre_weights(self) -> Array:
+        """:meth:`weights_at` the centre, kept."""
+        if self._centre_weights is None:
+            self._centre_weights = self.weights_at(*self.centre())
+        return self._centre_weights
 
     def centre(self) -> tuple[Array, Array]:
         """The pixel centre, or the sample when shading per sample."""
@@ -122,32 +132,33 @@ class _Shading:
         first = self.offsets[self.coverage.argmax(1)]
         return np.where(some, self.x * SUBPIXEL + first[:, 0], px), np.where(some, self.y * SUBPIXEL + first[:, 1], py)
 
-    def source_weights(self, px: Array, py: Array, perspective: bool) -> Array:
-        """Weights ``(3, n)`` of the source primitive's vertices."""
-        w = self.weights_at(px, py)
+    def source_weights(self, w: Array, perspective: bool) -> Array:
+        """Weights ``(3, n)`` of the source primitive's vertices, from those of the piece's."""
         if perspective:
-            w = w * self.setup.inverse_w[self.t].T
+            w = w * self.setup.inverse_w[self.t_near].T
             w = w / w.sum(axis=0)
+        if len(self.t_near) == 1:
+            single: Array = self.setup.weights[self.t[0]].T @ w
+            return single
         result: Array = np.einsum("kn,nkj->jn", w, self.setup.weights[self.t])
         return result
 
     def attribute(self, row: int, weights: Array | None) -> Array:
         """An output row interpolated, or (without weights) the leading vertex's; uint32."""
-        rows, vertices = self.primitives.rows, self.primitives.vertices[self.source]
+        rows, vertices = self.primitives.rows, self.primitives.vertices[self.source_near]
         if row >= len(rows):
             return np.zeros(self.n, np.uint32)
         if weights is None:
-            result: Array = rows[row][vertices[:, 0]]
-            return result
+            flat: Array = np.broadcast_to(rows[row][vertices[:, 0]], (self.n,))
+            return flat
         values = rows[row].view(np.float32).astype(np.float64)
         total = sum(weights[j] * values[vertices[:, j]] for j in range(vertices.shape[1]))
         return np.asarray(total, np.float32).view(np.uint32)
 
-    def depth_at(self, px: Array, py: Array) -> Array:
+    def depth_from(self, w: Array) -> Array:
         """Depth with bias, clamped to the viewport's range; float32."""
-        w = self.weights_at(px, py)
-        z = (w * self.setup.z[self.t].T).sum(axis=0) + self.setup.bias[self.t]
-        low, high = self.primitives.depth[self.source].T
+        z = (w * self.setup.z[self.t_near].T).sum(axis=0) + self.setup.bias[self.t_near]
+        low, high = self.primitives.depth[self.source_near].T
         result: Array = np.clip(z, low, high).astype(np.float32)
         return result
 
@@ -155,13 +166,13 @@ class _Shading:
 
     def _system(self) -> dict[int, Array]:
         px, py = self.centre()
-        w = self.weights_at(px, py)
+        w = self.centre_weights()
         primitives = self.primitives
         floats = {
             SystemRegister.POSITION_X: px / SUBPIXEL,
             SystemRegister.POSITION_Y: py / SUBPIXEL,
-            SystemRegister.POSITION_Z: self.depth_at(px, py),
-            SystemRegister.POSITION_W: 1 / (w * self.setup.inverse_w[self.t].T).sum(axis=0),
+            SystemRegister.POSITION_Z: self.depth_from(w),
+            SystemRegister.POSITION_W: 1 / (w * self.setup.inverse_w[self.t_near].T).sum(axis=0),
         }
         out: dict[int, Array] = {k: np.asarray(v, np.float32).view(np.uint32) for k, v in floats.items()}
         out[SystemRegister.PRIMITIVE_ID] = primitives.primitive_id[self.source].astype(np.uint32)
@@ -189,7 +200,8 @@ class _Shading:
                 else:
                     key = (mode in _CENTROID and self.sample is None, mode not in _NOPERSPECTIVE)
                     if key not in places:
-                        places[key] = self.source_weights(*(self.centroid() if key[0] else self.centre()), key[1])
+                        w = self.weights_at(*self.centroid()) if key[0] else self.centre_weights()
+                        places[key] = self.source_weights(w, key[1])
                     out[row] = self.attribute(row, places[key])
         return out
 
@@ -207,7 +219,7 @@ class _Shading:
         else:
             dx, dy = ((a.astype(np.int64) & 15 ^ 8) - 8 for a in arguments)
             px, py = self.x * SUBPIXEL + 128 + 16 * dx, self.y * SUBPIXEL + 128 + 16 * dy
-        return self.attribute(index, self.source_weights(px, py, declared[4] not in _NOPERSPECTIVE))
+        return self.attribute(index, self.source_weights(self.weights_at(px, py), declared[4] not in _NOPERSPECTIVE))
 
     # --- from coverage to memory -------------------------------------------------------------------------------------
 
@@ -242,7 +254,7 @@ class _Shading:
         self._write(colors)
 
     def _shade(self, program: Program) -> Interpreter:
-        system = self._system()
+        system = self._system() if program.systems or any(d[3] in _GENERATED for d in program.inputs) else {}
         self._helpers = ~np.asarray(self.coverage.any(axis=1))
         lanes = Lanes(
             self.n,
@@ -260,7 +272,7 @@ class _Shading:
     def _written_depth(self, value: Array, declared: set[tuple[int, int]]) -> Array:
         low, high = self.primitives.depth[self.source].T
         value = np.clip(np.where(np.isnan(value), 0, value), low, high).astype(np.float32)
-        own = self.depth_at(*self.centre())
+        own = self.depth_from(self.centre_weights())
         if (OUTPUT_DEPTH_REGISTER, SystemValue.DEPTH_GREATER_EQUAL) in declared:
             return np.maximum(value, own)
         if (OUTPUT_DEPTH_REGISTER, SystemValue.DEPTH_LESS_EQUAL) in declared:
@@ -304,7 +316,8 @@ class _Shading:
                 for s in range(self.coverage.shape[1]):
                     dx, dy = self.offsets[s]
                     own = sample == s
-                    z[own] = self.depth_at(self.x * SUBPIXEL + dx, self.y * SUBPIXEL + dy)[lane[own]]
+                    w = self.weights_at(self.x * SUBPIXEL + dx, self.y * SUBPIXEL + dy)
+                    z[own] = self.depth_from(w)[lane[own]]
             layer = self.primitives.layer[self.source[lane]]
             front = self.setup.front[self.t[lane]]
             passed = np.zeros(len(lane), bool)

@@ -184,13 +184,11 @@ class Interpreter:
     def raw(self, word: int) -> Array:
         """The bits of a source, without modifiers: one element, or one per lane."""
         kind, index = word >> 28, word & INDEX_MASK
-        if kind == Kind.TEMP:
-            row: Array = self.temps[index]
+        if kind in (Kind.TEMP, Kind.INPUT):
+            row: Array = (self.temps if kind == Kind.TEMP else self.lanes.inputs)[index]
             return row
         if kind == Kind.LITERAL:
             return self.literals[index : index + 1]
-        if kind == Kind.INPUT:
-            return self.lanes.inputs[index]
         if kind == Kind.CONSTANT:
             bound = self.lanes.constants.get(index >> 14)
             at = index & 0x3FFF

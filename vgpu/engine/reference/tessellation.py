@@ -28,7 +28,7 @@ Array = npt.NDArray[Any]
 #: Domain points shaded together.
 POINTS = 16384
 #: Patches tessellated together.
-PATCHES = 64
+PATCHES = 16
 _EDGES: dict[int, tuple[SystemValue, ...]] = {
     tessellator.QUAD: (SystemValue.QUAD_EDGE_U0, SystemValue.QUAD_EDGE_V0, SystemValue.QUAD_EDGE_U1, SystemValue.QUAD_EDGE_V1),
     tessellator.TRIANGLE: (SystemValue.TRI_EDGE_U0, SystemValue.TRI_EDGE_V0, SystemValue.TRI_EDGE_W0),

@@ -58,23 +58,33 @@ def vertices_per_primitive(topology: int) -> int:
     return int(shape[0])
 
 
-def primitives_of(topology: int, count: int) -> Array:
-    """Primitives of ``count`` consecutive vertices, ``(P, k)`` positions; incomplete ones are left out."""
-    k = vertices_per_primitive(topology)
-    step = k if topology >= Topology.PATCHLIST_1 else _SHAPES[Topology(topology)][1]
-    n = max(0, (count - k) // step + 1)
-    out = np.arange(n)[:, None] * step + np.arange(k)
-    if topology == Topology.TRIANGLESTRIP:
-        out[1::2] = out[1::2][:, [0, 2, 1]]  # keeps the winding, and the leading vertex
+def _step(topology: int) -> int:
+    """Vertices from one primitive to the next."""
+    if topology >= Topology.PATCHLIST_1:
+        return vertices_per_primitive(topology)
+    return int(_SHAPES[Topology(topology)][1])
+
+
+def primitive_count(topology: int, count: int) -> int:
+    """How many primitives ``count`` consecutive vertices make; incomplete ones are left out."""
+    return max(0, (count - vertices_per_primitive(topology)) // _step(topology) + 1)
+
+
+def primitives_of(topology: int, count: int, first: int = 0, limit: int | None = None) -> Array:
+    """Primitives ``first``, ``first + 1``, … (at most ``limit``) of ``count`` consecutive vertices: ``(P, k)`` positions."""
+    total = primitive_count(topology, count)
+    n = np.arange(first, total if limit is None else min(total, first + limit))
     if topology == Topology.TRIANGLESTRIP_ADJ:
-        out = _adjacent_strip(n)
+        return _adjacent_strip(n, total)
+    out = n[:, None] * _step(topology) + np.arange(vertices_per_primitive(topology))
+    if topology == Topology.TRIANGLESTRIP:
+        out = np.where((n % 2 == 0)[:, None], out, out[:, [0, 2, 1]])  # keeps the winding, and the leading vertex
     return out
 
 
-def _adjacent_strip(n: int) -> Array:
+def _adjacent_strip(i: Array, total: int) -> Array:
     """Triangle strip with adjacency: vertices 0 2 4 of each, neighbours 1 3 5."""
-    i = np.arange(n)
-    last = i == n - 1
+    last = i == total - 1
     before = np.where(i == 0, 1, 2 * i - 2)  # neighbour across the edge shared with the triangle before
     after = np.where(last, 2 * i + 5, 2 * i + 6)
     side = 2 * i + 3
@@ -92,87 +102,73 @@ def main_vertices(topology: int, primitives: Array) -> Array:
     return primitives
 
 
-def _indices(memory: Memory, state: PipelineState, call: DrawCall) -> tuple[Array, int]:
-    """Index values of an indexed draw (0 beyond the buffer) and the strip cut value."""
-    bound = packet(state, Op.SET_INDEX_BUFFER)
-    out = np.zeros(call.count, np.uint32)
-    if bound is None:
-        return out, 0xFFFF_FFFF
-    format = int(bound["data"][0])
-    if format not in (Format.R16_UINT, Format.R32_UINT):
-        raise FaultError(Fault.BAD_DESCRIPTOR, f"index format {format}")
-    size = 2 if format == Format.R16_UINT else 4
-    extent = int(bound["extent"]) // size * size
-    data = memory.view(int(bound["address"]), extent).view(f"u{size}")[call.start : call.start + call.count]
-    out[: len(data)] = data
-    return out, (1 << 8 * size) - 1
+class _Indices:
+    """The index buffer of a draw; 0 beyond its end."""
+
+    def __init__(self, memory: Memory, state: PipelineState, call: DrawCall) -> None:
+        bound = packet(state, Op.SET_INDEX_BUFFER)
+        self.data: Array = np.zeros(0, np.uint32)
+        self.cut = 0xFFFF_FFFF
+        if bound is not None:
+            format = int(bound["data"][0])
+            if format not in (Format.R16_UINT, Format.R32_UINT):
+                raise FaultError(Fault.BAD_DESCRIPTOR, f"index format {format}")
+            size = 2 if format == Format.R16_UINT else 4
+            extent = int(bound["extent"]) // size * size
+            data = memory.view(int(bound["address"]), extent).view(f"u{size}")
+            self.data = data[call.start : call.start + call.count]
+            self.cut = (1 << 8 * size) - 1
+
+    def __getitem__(self, positions: Array) -> Array:
+        if not len(self.data):
+            return np.zeros(positions.shape, np.int64)
+        inside = positions < len(self.data)
+        return np.where(inside, self.data[np.where(inside, positions, 0)], 0).astype(np.int64)
 
 
 def assemble(memory: Memory, state: PipelineState, call: DrawCall) -> Iterator[Batch]:
     """The draw's primitives in order, in batches."""
     topology = int(p["arg"]) if (p := packet(state, Op.SET_TOPOLOGY)) is not None else 0
-    k = vertices_per_primitive(topology)
-    if not call.indexed:
-        yield from _batches(call, _Positions(topology, call.count, BATCH), None, k)
+    vertices_per_primitive(topology)
+    indices = _Indices(memory, state, call) if call.indexed else None
+    segments = [(0, call.count)]
+    if indices is not None and topology in _STRIPS:
+        ends = [*np.flatnonzero(indices.data == indices.cut).tolist(), call.count]
+        segments = [(a, b - a) for a, b in zip([0, *(e + 1 for e in ends)], ends, strict=False)]
+    total = sum(primitive_count(topology, n) for _, n in segments)
+    if not total:
         return
-    values, cut = _indices(memory, state, call)
-    if topology in _STRIPS and (values == cut).any():
-        parts, start = [], 0
-        for end in [*np.flatnonzero(values == cut).tolist(), len(values)]:
-            parts.append(primitives_of(topology, end - start) + start)
-            start = end + 1
-        yield from _batches(call, _pieces(np.concatenate(parts)), values, k)
-    else:
-        yield from _batches(call, _Positions(topology, call.count, BATCH), values, k)
-
-
-def _pieces(primitives: Array) -> list[Array]:
-    return [primitives[i : i + BATCH] for i in range(0, len(primitives), BATCH)]
-
-
-class _Positions:
-    """A lazy list of pieces: a draw may ask for more primitives than fit memory at once."""
-
-    def __init__(self, topology: int, count: int, batch: int) -> None:
-        self.topology, self.count, self.batch = topology, count, batch
-        k = vertices_per_primitive(topology)
-        self.step = k if topology >= Topology.PATCHLIST_1 else _SHAPES[Topology(topology)][1]
-        self.total = max(0, (count - k) // self.step + 1)
-
-    def __iter__(self) -> Iterator[Array]:
-        if self.topology == Topology.TRIANGLESTRIP_ADJ:
-            yield from _pieces(primitives_of(self.topology, self.count))
-            return
-        k = vertices_per_primitive(self.topology)
-        for first in range(0, self.total, self.batch):  # the batch size is even: strips keep their winding
-            n = min(self.batch, self.total - first)
-            yield primitives_of(self.topology, (n - 1) * self.step + k) + first * self.step
-
-    def __len__(self) -> int:
-        return -(-self.total // self.batch)
-
-
-def _batches(call: DrawCall, pieces: Any, values: Array | None, k: int) -> Iterator[Batch]:
-    """Pieces of one instance's primitives, for every instance; small draws take many instances at once."""
-    if len(pieces) == 1:
-        (positions,) = pieces
-        if not len(positions):
-            return
-        together = max(1, BATCH // len(positions))
+    if total <= BATCH:  # small draws take many instances at once
+        positions = np.concatenate([primitives_of(topology, n) + start for start, n in segments])
+        together = BATCH // total
         for first in range(0, call.instances, together):
-            n = min(together, call.instances - first)
-            yield _batch(call, positions, values, first, n, 0)
+            yield _batch(call, positions, indices, first, min(together, call.instances - first), 0)
         return
     for instance in range(call.instances):
         at = 0
-        for positions in pieces:
-            yield _batch(call, positions, values, instance, 1, at)
+        for positions in _pieces(topology, segments):
+            yield _batch(call, positions, indices, instance, 1, at)
             at += len(positions)
 
 
-def _batch(call: DrawCall, positions: Array, values: Array | None, first: int, instances: int, first_primitive: int) -> Batch:
+def _pieces(topology: int, segments: list[tuple[int, int]]) -> Iterator[Array]:
+    """All primitives of strips or lists, a batch at a time."""
+    waiting: list[Array] = []
+    size = 0
+    for start, count in segments:
+        for first in range(0, primitive_count(topology, count), BATCH):
+            waiting.append(primitives_of(topology, count, first, BATCH) + start)
+            size += len(waiting[-1])
+            if size >= BATCH:
+                yield np.concatenate(waiting)
+                waiting, size = [], 0
+    if waiting:
+        yield np.concatenate(waiting)
+
+
+def _batch(call: DrawCall, positions: Array, indices: _Indices | None, first: int, instances: int, first_primitive: int) -> Batch:
     """Vertices are shared by index value within an instance."""
-    index = positions if values is None else values[positions].astype(np.int64)
+    index = positions if indices is None else indices[positions]
     unique, inverse = np.unique(index, return_inverse=True)
     local = inverse.reshape(index.shape)
     offset = (np.arange(instances) * len(unique))[:, None, None]
