@@ -148,6 +148,11 @@ def number(value: float) -> str:
     return f"{value:.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
 
 
+def share(ratio: float, better: Better) -> str:
+    """A ratio to a limit in words: times as much as a limit from below, or the part that is reached of one from above."""
+    return f"{number(ratio)} x" if better == "low" else f"{number(100 * ratio)} % of"
+
+
 def columns(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
     """Cells in aligned columns; those in ``right`` end at the same place."""
     widths = [max(len(row[i]) for row in rows if i < len(row)) for i in range(max(map(len, rows)))]
@@ -168,7 +173,7 @@ def table(rows: Sequence[Row]) -> str:
             cells.append([row.test, "-", "", "", f"failed: {row.error}"])
             continue
         spread = f"{number(row.low)} - {number(row.high)}" if row.runs > 1 else ""
-        against = [f"{number(ratio)} x {name} ({number(limit)})" for name, (limit, ratio) in row.against.items()]
+        against = [f"{share(ratio, row.better)} {name} ({number(limit)})" for name, (limit, ratio) in row.against.items()]
         cells.append([row.test, number(row.value), row.unit, spread, "; ".join(against + ([row.note] if row.note else []))])
     return columns(cells, right=(1,))
 

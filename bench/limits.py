@@ -87,14 +87,13 @@ class Limits:
 
     def of(self, test: str) -> dict[str, float]:
         """The limits that stand beside a test, in the test's unit."""
-        gigabytes = self.memset_rate() / 1e9
         if test.startswith("latency."):
             return {} if test.endswith(".p99") else {"doorbell floor": self.doorbell()}
         if test.startswith(("readback.", "upload.")):
             return {"memcpy": self.memcpy_seconds() * 1e3}
         found = {}
         if test.startswith("fill."):
-            found["memset"] = gigabytes / 4
+            found["memset"] = self.memset_rate() / 4e9
         elif test.startswith("frameloop."):
             # Colour and depth of 1280x720 set once, and read back where that belongs to the frame.
             frame = 1280 * 720 * 4

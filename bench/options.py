@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench.limits import Limits
-from bench.timing import Pace
+from bench.timing import QUICK, Pace
 
 
 @dataclass
@@ -21,6 +21,11 @@ class Options:
     threads: int | None = None
     only: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
+
+    @property
+    def quick(self) -> bool:
+        """Whether samples are short."""
+        return self.pace is QUICK
 
     def wants(self, *tests: str) -> bool:
         """Whether one of these tests was asked for."""

@@ -175,10 +175,11 @@ class Ours:
         self._kept.append(state)
         return state
 
-    async def check(self) -> list[float] | None:
-        """The mean of each channel of what the last target shows: every peer's picture has the same."""
+    async def check(self, loop: Loop) -> list[float] | None:
+        """The mean of each channel of the last target after the first frame of ``loop``: every peer's picture has the same."""
         if self.drawn is None:
             return None
+        await loop(1)
         image = await self.ctx.read_texture(self.drawn)
         return [round(float(mean), 2) for mean in image.mean((0, 1))]
 
@@ -211,7 +212,7 @@ def rate(test: str, unit: str, work: float, prepare: Prepare, *, most: int = 1_0
     async def measure(ours: Ours, pace: Pace) -> list[Figure]:
         loop = await prepare(ours)
         taken = await seconds(loop, pace, most)
-        return [Figure(test, unit, [work / t for t in taken], check=await ours.check())]
+        return [Figure(test, unit, [work / t for t in taken], check=await ours.check(loop))]
 
     return Scene((test,), measure)
 
@@ -222,7 +223,7 @@ def duration(test: str, unit: str, scale: float, prepare: Prepare) -> Scene:
     async def measure(ours: Ours, pace: Pace) -> list[Figure]:
         loop = await prepare(ours)
         taken = await seconds(loop, pace)
-        return [Figure(test, unit, [t * scale for t in taken], "low", check=await ours.check())]
+        return [Figure(test, unit, [t * scale for t in taken], "low", check=await ours.check(loop))]
 
     return Scene((test,), measure)
 

@@ -1,4 +1,4 @@
-"""Runs scenes: a private stack for each group, a fresh device for each scene, a limit of time for each.
+"""Runs scenes: a private stack with empty caches for each group, a fresh device for each scene, a limit of time for each.
 
 A scene that fails becomes a figure that tells why. After one that took too long, or that the stack did not survive, the next gets a
 new stack.
@@ -6,6 +6,10 @@ new stack.
 
 from __future__ import annotations
 
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 
 import trio
@@ -26,6 +30,23 @@ def sentence(group: BaseExceptionGroup[BaseException]) -> str:
     return "; ".join(dict.fromkeys(parts))
 
 
+@contextmanager
+def empty_caches() -> Iterator[None]:
+    """Processes that are started meanwhile know no shader of an earlier run; the peers' caches are off as well."""
+    names = ("XDG_CACHE_HOME", "WDDM_CACHE_DIR")
+    before = {name: os.environ.get(name) for name in names}
+    with tempfile.TemporaryDirectory(prefix="wddm-bench-") as folder:
+        os.environ.update(dict.fromkeys(names, folder))
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = value
+
+
 def scenes(group: str) -> tuple[Scene, ...]:
     """The scenes of a group by its name."""
     found: tuple[Scene, ...] = import_module(f"bench.scenes.{group}").SCENES
@@ -39,13 +60,14 @@ async def measure_group(group: str, options: Options) -> list[Figure]:
     while waiting:
         refusal = ""
         try:
-            async with launch(**options.stack()) as gpu:
-                while waiting:
-                    scene = waiting.pop(0)
-                    found, healthy = await _one(gpu, scene, options)
-                    figures += found
-                    if not healthy:
-                        break
+            with empty_caches():
+                async with launch(**options.stack()) as gpu:
+                    while waiting:
+                        scene = waiting.pop(0)
+                        found, healthy = await _one(gpu, scene, options)
+                        figures += found
+                        if not healthy:
+                            break
         except* StackError as group:
             refusal = sentence(group)
         if refusal:

@@ -83,8 +83,9 @@ def heavy(name: str, source: str, flop: int | None) -> Scene:
         await ours.quad(source)
         constants = await ours.constants()
         ours.ctx.write(constants, np.array([0.93, 0, 0, 0], np.float32))
-        taken = await seconds(frames(ours, lambda _: ours.ctx.draw(6), wait=False), pace, most=500)
-        figures = [Figure(tests[0], "ms/frame", [t * 1e3 for t in taken], "low", check=await ours.check())]
+        loop = frames(ours, lambda _: ours.ctx.draw(6), wait=False)
+        taken = await seconds(loop, pace, most=500)
+        figures = [Figure(tests[0], "ms/frame", [t * 1e3 for t in taken], "low", check=await ours.check(loop))]
         if flop is not None:
             figures.append(Figure(tests[1], "Gflop/s", [WIDTH * HEIGHT * flop / t / 1e9 for t in taken]))
         return figures
