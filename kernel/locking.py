@@ -82,6 +82,7 @@ class Locks:
         block = self.adapter.vidmm.backing(instance.allocation)
         instance.allocation.locks += 1
         instance.locks += 1
+        instance.mapped = True
         return instance, block
 
     def _check(self, device: Device, instance: InstanceHandle, flags: int) -> None:
@@ -197,17 +198,18 @@ class Locks:
         instance.allocation.locks -= 1
 
     def read(self, instance: InstanceHandle, offset: int, size: int) -> bytes:
-        """Bytes of a locked allocation. Raises CallError."""
+        """Bytes of an allocation that has been locked. Raises CallError."""
         return self._window(instance, offset, min(size, thunk.ALLOCATION_CHUNK), size).tobytes()
 
     def write(self, instance: InstanceHandle, offset: int, data: bytes) -> None:
-        """Change bytes of a locked allocation. Raises CallError."""
+        """Change bytes of an allocation that has been locked. Raises CallError."""
         self._window(instance, offset, len(data), len(data))[:] = np.frombuffer(data, np.uint8)
 
     def _window(self, instance: InstanceHandle, offset: int, size: int, asked: int) -> npt.NDArray[np.uint8]:
+        # As with shared pages, what was mapped once stays in reach after the unlock (drivers keep pointers of dynamic buffers).
         allocation = instance.allocation
-        if instance.locks == 0 or allocation.backing is None:
-            raise refusal(NTSTATUS.STATUS_INVALID_PARAMETER, f"hAllocation {instance.handle:#x} is not locked")
+        if not instance.mapped or allocation.backing is None:
+            raise refusal(NTSTATUS.STATUS_INVALID_PARAMETER, f"hAllocation {instance.handle:#x} has never been locked")
         if asked > thunk.ALLOCATION_CHUNK or offset + size > allocation.info.size:
             raise refusal(
                 NTSTATUS.STATUS_INVALID_PARAMETER,

@@ -139,6 +139,7 @@ class InstanceHandle:
     allocation: Allocation
     handle: int = 0
     locks: int = 0
+    mapped: bool = False  #: locked at least once: its process has seen the pages, and keeps seeing them
     kind: ClassVar[str] = "allocation"
 
 
