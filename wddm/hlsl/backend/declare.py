@@ -124,7 +124,8 @@ class Declarer:
                 if self.model >= 50:
                     stream = Operand(RegisterType.STREAM, 0, Selection.MASK, 0, [Index(number)])
                     out.append(Declaration(Opcode.DCL_STREAM, stream))
-                out.append(Declaration(Opcode.DCL_OUTPUTTOPOLOGY, topology=topology))
+                if number == 0:  # several streams are all of points
+                    out.append(Declaration(Opcode.DCL_OUTPUTTOPOLOGY, topology=topology))
                 out += self.outputs([e for e in shader.outputs if e.stream == number])
             out.append(Declaration(Opcode.DCL_MAXOUT, count=shader.max_vertices))
         else:

@@ -239,7 +239,9 @@ class ResourceLowering(IntrinsicLowering):
             return self.b.vector("gather4" + suffix, [address, *reference], (0, 1, 2, 3), access)
         lanes = self.value(offsets[0])
         literal = all(isinstance(v, Imm) and (v.bits <= 7 or v.bits >= 0xFFFFFFF8) for v in lanes)
-        if literal or self.model < 50:
+        if not literal:
+            self.need_model(50, "an offset that is no literal", node.token)
+        if literal:
             access = TextureAccess(resource, sampler, self.literal_offset(offsets[0]), channel)
             return self.b.vector("gather4" + suffix, [address, *reference], (0, 1, 2, 3), access)
         access = TextureAccess(resource, sampler, channel=channel)
@@ -264,6 +266,7 @@ class ResourceLowering(IntrinsicLowering):
             sizes = len(outs) - with_mip - kind.multisampled
             values = list(self.b.vector("resinfo", [mip[:1]], tuple(range(sizes)), access))
             if kind.multisampled:
+                self.need_model(41, "the number of samples", node.token)
                 values.append(self.b.vector("sampleinfo", [], (0,), access)[0])
             if with_mip:
                 values.append(self.b.vector("resinfo", [mip[:1]], (3,), access)[0])
