@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final, Protocol
 
 import numpy as np
@@ -216,9 +215,11 @@ class Device:
         return out
 
     def _raise(self, message: InterruptMessage) -> None:
-        if self._interrupt_enable & message.cause:
-            self._status = (message.cause, message.head if message.cause == Interrupt.VSYNC else message.node)
-            self.on_interrupt(replace(message, time_ns=self.clock.now()))
+        m, cause = message, int(message.cause)
+        if self._interrupt_enable & cause:
+            self._status = (cause, m.head if cause == Interrupt.VSYNC else m.node)
+            values = (m.node, m.head, m.fence, m.preempt_fence, m.fault, m.fault_packet, m.fault_address, m.surface, m.vblank_count)
+            self.on_interrupt(InterruptMessage(m.cause, *values, self.clock.now()))
 
     # --- display -----------------------------------------------------------------------------------------------------
 
@@ -233,7 +234,8 @@ class Device:
         for head in self.heads:
             before, sync = head.current, head.advance(now)
             if sync is not None and _trace.enabled:
-                _trace("VSync", head=head.index, surface=sync.surface, vblank_count=sync.vblank_count, latched=sync.surface != before)
+                latched = sync.surface != before
+                _trace("VSync", head=head.index, surface=sync.surface, vblank_count=sync.vblank_count, latched=latched)
             if sync is not None and head.control & HeadControl.VSYNC_INTERRUPT:
                 self._raise(
                     InterruptMessage(Interrupt.VSYNC, head=head.index, surface=sync.surface, vblank_count=sync.vblank_count)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,30 @@ MAX_RING: Final = 1 << 16
 MAX_CONTEXTS: Final = 4096
 
 
+# Flags as plain integers: enumerations are slow in the path of every submission.
+_PRIVILEGED, _CONTINUE, _RESUME = int(RingFlag.PRIVILEGED), int(RingFlag.CONTINUE), int(RingFlag.RESUME)
+_INTERRUPT, _NULL_RENDERING, _ALL_FLAGS = int(RingFlag.INTERRUPT), int(RingFlag.NULL_RENDERING), int(sum(RingFlag))
+
+
+class _Entry(NamedTuple):
+    """A ring entry, by the names of its fields."""
+
+    op: int
+    flags: int
+    fence: int
+    context: int
+    address: int
+    size: int
+    reserved: int
+    signal_address: int
+    signal_value: int
+    signal_address2: int
+    signal_value2: int
+
+
+assert _Entry._fields == RING_ENTRY.names
+
+
 @dataclass(slots=True)
 class Context:
     """A hardware context: pipeline state, and the buffer in which it was preempted."""
@@ -44,7 +68,7 @@ class Context:
 class _Work:
     """A ring entry in execution."""
 
-    entry: Any
+    entry: _Entry
     context: Context
     execution: Execution | None
     steps: Iterator[Step]
@@ -202,15 +226,15 @@ class NodeUnit:
         address = self._base + index % entries * RING_ENTRY_SIZE
         if address < BUS_BASE:
             raise FaultError(Fault.BAD_RING_ENTRY, f"ring at {self._base:#x}", address=address)
-        entry = self._memory.view(address, RING_ENTRY_SIZE, privileged=True).copy().view(RING_ENTRY)[0]
+        entry = _Entry(*self._memory.view(address, RING_ENTRY_SIZE, privileged=True).view(RING_ENTRY)[0].item())
         context = Context()
         self._work = _Work(entry, context, None, iter(()))
         self._start(self._work)
 
     def _start(self, work: _Work) -> None:
         entry = work.entry
-        op, flags, number, size, address = (int(entry[n]) for n in ("op", "flags", "context", "size", "address"))
-        if op not in (RingOp.SUBMIT, RingOp.CONTEXT_DESTROY) or flags & ~int(sum(RingFlag)) or entry["reserved"]:
+        op, flags, number, size, address = entry.op, entry.flags, entry.context, entry.size, entry.address
+        if op not in (RingOp.SUBMIT, RingOp.CONTEXT_DESTROY) or flags & ~_ALL_FLAGS or entry.reserved:
             raise FaultError(Fault.BAD_RING_ENTRY, f"op {op} flags {flags:#x}")
         if op == RingOp.CONTEXT_DESTROY:
             gone = self._contexts.pop(number, None)
@@ -226,34 +250,36 @@ class NodeUnit:
             context = self._contexts[number] = Context()
         work.context = context
         if _trace.enabled:
-            _trace("RingEntry", node=self.node, context=number, fence=int(entry["fence"]), size=size, flags=flags)
+            _trace("RingEntry", node=self.node, context=number, fence=entry.fence, size=size, flags=flags)
         saved, context.saved = context.saved, None
-        if flags & RingFlag.NULL_RENDERING or not size:
+        if flags & _NULL_RENDERING or not size:
             return
-        if flags & RingFlag.RESUME and saved is not None:
+        if flags & _RESUME and saved is not None:
             work.execution, work.steps = saved
             return
-        if not flags & RingFlag.CONTINUE:
+        if not flags & _CONTINUE:
             reset_state(context.state)
         data = self._memory.view(address, size, privileged=True)
-        privileged = bool(flags & RingFlag.PRIVILEGED)
+        privileged = bool(flags & _PRIVILEGED)
         work.execution = Execution(self._memory, self.engine, self.node, context.state, data, privileged)
         work.steps = work.execution.run()
 
     def _complete(self, work: _Work) -> None:
         """Everything is done: signals first, then the fence, then the interrupt."""
         self.engine.flush(work.context.state)
-        for address, value in (("signal_address", "signal_value"), ("signal_address2", "signal_value2")):
-            if work.entry[address]:
-                self._signal(int(work.entry[address]), int(work.entry[value]))
+        entry = work.entry
+        if entry.signal_address:
+            self._signal(entry.signal_address, entry.signal_value)
+        if entry.signal_address2:
+            self._signal(entry.signal_address2, entry.signal_value2)
         with self._lock:
             if self._abandon:
                 return
             self._work = None
-            self._fence = int(work.entry["fence"])
+            self._fence = entry.fence
         if _trace.enabled:
             _trace("FenceCompleted", node=self.node, fence=self._fence)
-        if int(work.entry["flags"]) & RingFlag.INTERRUPT:
+        if entry.flags & _INTERRUPT:
             self._deliver(InterruptMessage(Interrupt.FENCE, self.node, fence=self._fence))
 
     def _signal(self, address: int, value: int) -> None:
@@ -309,7 +335,7 @@ class NodeUnit:
                 return
             work, self._work = self._work, None
             packet = work.execution.packet if work is not None and work.execution is not None else 0
-            fence = int(work.entry["fence"]) if work is not None else 0
+            fence = work.entry.fence if work is not None else 0
             self._faulted = True
             self._fault = InterruptMessage(
                 Interrupt.FAULT,
