@@ -15,10 +15,11 @@ import numpy.typing as npt
 
 from wddm.client.enums import FormatSupport, FormatSupport2
 from wddm.ddi import d3d10umddi as dd
-from wddm.ddi.dxgiformat import DXGI_FORMAT, FORMATS, FormatAbility
+from wddm.ddi.dxgiformat import DXGI_FORMAT, FORMATS, TYPELESS_FAMILIES, FormatAbility
 from wddm.ddi.status import HRESULT, hresult_name
 from wddm.wire import api, thunk
 from wddm.wire.memory import SharedMemory, SharedMemoryError
+from wddm.wire.message import Descriptor
 
 from .core_layer import CoreLayer
 from .errors import ApiError, api_code, invalid_arg, require
@@ -281,8 +282,6 @@ class Device:
         page = self.kernel.fences.get(self.fence)
         if page is None or page.memory is None:
             return None
-        from wddm.wire.message import Descriptor
-
         return thunk.SyncObjectCreated(
             hSyncObject=self.fence, page=Descriptor(page.memory.descriptor), page_size=page.size, offset=page.offset
         )
@@ -290,8 +289,6 @@ class Device:
 
 def dd_family(format: DXGI_FORMAT) -> tuple[DXGI_FORMAT, ...]:
     """The typed members of a typeless format's family."""
-    from wddm.ddi.dxgiformat import TYPELESS_FAMILIES
-
     return TYPELESS_FAMILIES.get(format, ())
 
 

@@ -21,14 +21,14 @@ from wddm.trace import Tracer
 from wddm.wire import api, thunk
 from wddm.wire.channel import Channel, ChannelClosed
 from wddm.wire.connection import RemoteError
-from wddm.wire.message import Descriptor, ProtocolError, Struct
+from wddm.wire.message import Descriptor, Nothing, ProtocolError, Struct
 from wddm.wire.transport import Transport
 
-from .device import Device
+from .device import DEFAULT_FRAME_LATENCY, Device
 from .errors import ApiError, require
 from .objects import DeviceObject, Kind, ObjectTable
 from .queries import Query, create_query, get_data
-from .resources import Resource, buffer_of, create_in_driver, texture_of
+from .resources import Resource, buffer_of, create_in_driver, format_info, texture_of
 from .shaders import create_input_layout, create_shader
 from .states import create_blend_state, create_depth_stencil_state, create_rasterizer_state, create_sampler_state
 from .swap_chain import MAX_FRAME_LATENCY, SwapChain, create_swap_chain, described
@@ -77,6 +77,7 @@ class Session:
             (api.GetDisplayModes, self.get_display_modes),
             (api.WaitForVerticalBlank, self.wait_for_vertical_blank),
             (api.CreateDevice, self.create_device),
+            (api.DestroyDevice, self.destroy_device),
             (api.GetDeviceRemovedReason, self.get_device_removed_reason),
             (api.CheckFormatSupport, self.check_format_support),
             (api.CheckMultisampleQualityLevels, self.check_multisample_quality_levels),
@@ -316,6 +317,20 @@ class Session:
                 self.adapter = adapter
             return self.adapter
 
+    def destroy_device(self, m: api.DestroyDevice) -> Any:
+        device = self._device(m.device)
+        del self.devices[m.device]
+        for id in [id for id, found in self.objects.by_id.items() if getattr(found, "device", None) is device or found is device]:
+            del self.objects.by_id[id]
+
+        async def destroyed() -> None:
+            for chain in [c for c in self.chains if c.device is device]:
+                chain.destroy()
+            await device.end()
+            await self.link.request(thunk.DestroyDevice(hDevice=device.kernel.hDevice), Nothing)
+
+        return device.turn.enter(destroyed)
+
     def get_device_removed_reason(self, m: api.GetDeviceRemovedReason) -> api.RemovedReason:
         return self._device(m.device).removed_reason()
 
@@ -323,8 +338,6 @@ class Session:
         return self.device(m.device).format_support(m.format)
 
     def check_multisample_quality_levels(self, m: api.CheckMultisampleQualityLevels) -> api.QualityLevels:
-        from .resources import format_info
-
         device = self.device(m.device)
         info = format_info(m.format)
         require(0 < m.sample_count <= 32, f"sample_count: {m.sample_count} is not in 1..32")
@@ -554,8 +567,6 @@ class Session:
         device = self.device(m.device)
         if m.latency > MAX_FRAME_LATENCY:
             raise ApiError(HRESULT.DXGI_ERROR_INVALID_CALL, f"latency: {m.latency} is not in 0..{MAX_FRAME_LATENCY}")
-        from .device import DEFAULT_FRAME_LATENCY
-
         device.frame_latency = m.latency or DEFAULT_FRAME_LATENCY
         device.frames.wake()
 
@@ -565,6 +576,4 @@ class Session:
         if not chain.owner:
             raise ApiError(HRESULT.DXGI_ERROR_NOT_CURRENTLY_AVAILABLE, "swap_chain: it does not own its output")
         message = thunk.SetGammaRamp(hDevice=chain.device.kernel.hDevice, VidPnSourceId=chain.source, ramp=m.ramp)
-        from wddm.wire.message import Nothing
-
         await self.link.request(message, Nothing)

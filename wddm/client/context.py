@@ -40,6 +40,7 @@ from .resources import (
     Texture,
     UnorderedAccessView,
 )
+from .upload import UPLOAD_FROM
 from .values import (
     Mapped,
     PipelineStatistics,
@@ -630,6 +631,9 @@ class ImmediateContext:
         dst_box: Sequence[int] | None = None,
     ) -> None:
         """Copy packed data (rows of the box one after another) into a resource that is neither dynamic nor staging."""
+        if type(dst_resource) is Buffer and dst_box is None:  # a constant buffer before every draw: keep it short
+            self._record(c.UPDATE_SUBRESOURCE, dst_resource.id, dst_subresource, None, self._place(_array(data)), 0, 0)
+            return
         array = _array(data)
         row = depth = 0
         if isinstance(dst_resource, Texture):
@@ -681,14 +685,19 @@ class ImmediateContext:
     # ----- data ------------------------------------------------------------------------------------------------------------
 
     def _place(self, data: npt.NDArray[Any]) -> Any:
-        place = self.device.place(data)
-        if isinstance(place, bytes):
-            if len(place) > api.MAX_DATA:
-                raise D3DError.of(HRESULT.E_INVALIDARG, f"data: {len(place)} bytes, at most {api.MAX_DATA} travel in one piece")
-            self._bytes += len(place)
-            if self._bytes > BATCH_BYTES:
-                self._full()
-                self._bytes = len(place)
+        if data.nbytes < UPLOAD_FROM:
+            place: Any = data.tobytes()
+        else:
+            place = self.device.place(data)
+            if type(place) is tuple:
+                return place
+        size = len(place)
+        if size > api.MAX_DATA:
+            raise D3DError.of(HRESULT.E_INVALIDARG, f"data: {size} bytes, at most {api.MAX_DATA} travel in one piece")
+        self._bytes += size
+        if self._bytes > BATCH_BYTES:
+            self._full()
+            self._bytes = size
         return place
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from wddm.ddi.status import HRESULT
 from wddm.wire import api
 from wddm.wire.memory import SharedMemory
-from wddm.wire.message import Descriptor, Struct
+from wddm.wire.message import Descriptor, Nothing, Struct
 
 from .enums import (
     APPEND_ALIGNED_ELEMENT,
@@ -26,6 +26,7 @@ from .enums import (
     FormatSupport,
     FormatSupport2,
     ShaderStage,
+    Usage,
 )
 from .errors import D3DError
 from .pixels import texels
@@ -49,7 +50,7 @@ from .resources import (
     Texture3D,
     UnorderedAccessView,
 )
-from .upload import UploadRing
+from .upload import UPLOAD_FROM, UploadRing
 from .values import RenderTargetBlend, StencilOps
 from .views import dsv_desc, rtv_desc, srv_desc, uav_desc
 
@@ -61,7 +62,6 @@ _log = logging.getLogger("wddm.client")
 _R = TypeVar("_R", bound=Struct)
 
 UPLOAD_SIZE: Final = 32 << 20  #: bytes of a device's upload area
-UPLOAD_FROM: Final = 2048  #: smaller data travels inside messages
 
 #: A numpy array, or bytes.
 Data = npt.NDArray[Any] | bytes | bytearray | memoryview
@@ -219,6 +219,21 @@ class Device:
         assert self._session.lost is not None
         return RemovedReason(self._session.lost.code, self._session.lost.name, self._session.lost.sentence)
 
+    async def close(self) -> None:
+        """Destroy the device with everything made on it. A lost device may be closed too."""
+        if self.id in self._session.devices and self._session.lost is None:
+            self.immediate_context.send()
+            await self._session.request(api.DestroyDevice(device=self.id), Nothing)
+        self._session.devices.pop(self.id, None)
+        self.removed = self.removed or D3DError.of(HRESULT.DXGI_ERROR_DEVICE_REMOVED, "the device was closed")
+        self.forget()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.close()
+
     async def check_format_support(self, format: int) -> FormatSupport:
         """ID3D11Device::CheckFormatSupport."""
         return FormatSupport((await self.call(api.CheckFormatSupport(device=self.id, format=format), api.FormatSupport)).support)
@@ -235,8 +250,6 @@ class Device:
 
     async def set_maximum_frame_latency(self, latency: int) -> None:
         """IDXGIDevice1::SetMaximumFrameLatency: 1..16 frames, 0 for the default of 3."""
-        from wddm.wire.message import Nothing
-
         await self.call(api.SetMaximumFrameLatency(device=self.id, latency=latency), Nothing)
 
     # ----- resources -------------------------------------------------------------------------------------------------------
@@ -295,11 +308,14 @@ class Device:
         mip_levels: int = 1,
         array_size: int = 1,
         usage: int = 0,
-        bind_flags: int = BindFlag.SHADER_RESOURCE,
+        bind_flags: int | None = None,
         cpu_access_flags: int = 0,
         misc_flags: int = 0,
     ) -> Texture1D:
-        """A 1D texture; ``data`` is an array of shape (width, channels) or one for each subresource."""
+        """A 1D texture; ``data`` is an array of shape (width, channels) or one for each subresource.
+
+        Textures are made for shaders to read unless ``bind_flags`` or STAGING usage say otherwise.
+        """
         message, data = self._texture(1, data, format, (width,), mip_levels, array_size)
         return await self._create_texture(Texture1D, message, data, usage, bind_flags, cpu_access_flags, misc_flags)
 
@@ -315,7 +331,7 @@ class Device:
         sample_count: int = 1,
         sample_quality: int = 0,
         usage: int = 0,
-        bind_flags: int = BindFlag.SHADER_RESOURCE,
+        bind_flags: int | None = None,
         cpu_access_flags: int = 0,
         misc_flags: int = 0,
     ) -> Texture2D:
@@ -335,7 +351,7 @@ class Device:
         depth: int | None = None,
         mip_levels: int = 1,
         usage: int = 0,
-        bind_flags: int = BindFlag.SHADER_RESOURCE,
+        bind_flags: int | None = None,
         cpu_access_flags: int = 0,
         misc_flags: int = 0,
     ) -> Texture3D:
@@ -391,10 +407,12 @@ class Device:
         message: api.CreateTexture,
         arrays: Iterable[npt.NDArray[Any]],
         usage: int,
-        bind_flags: int,
+        bind_flags: int | None,
         cpu_access_flags: int,
         misc_flags: int,
     ) -> _T:
+        if bind_flags is None:
+            bind_flags = 0 if usage == Usage.STAGING else BindFlag.SHADER_RESOURCE
         mips = message.mip_levels or max(message.width, message.height, message.depth).bit_length()
         for index, array in enumerate(arrays):
             mip = index % mips

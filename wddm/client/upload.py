@@ -15,6 +15,7 @@ from wddm.wire.api import UPLOAD_HEADER
 from wddm.wire.memory import SharedMemory
 
 ALIGNMENT: Final = 64
+UPLOAD_FROM: Final = 2048  #: smaller data travels inside messages
 
 
 class UploadRing:

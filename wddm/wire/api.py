@@ -119,6 +119,13 @@ class CreateDevice(Struct):
     feature_levels: Annotated[list[U32], MaxLen(16)] = field(default_factory=list)
 
 
+@API.request()
+class DestroyDevice(Struct):
+    """The last reference to a device: it goes with everything made on it."""
+
+    device: U32
+
+
 @API.notification()
 class AnnounceUpload(Struct):
     """The client's upload area of a device: UPLOAD_HEADER bytes, then ``size`` bytes of data. Once per device."""

@@ -299,3 +299,22 @@ def test_any_requests(requests: list[tuple[str, dict[str, Any]]]) -> None:
             await device.immediate_context.wait_idle()
 
     trio.run(main)
+
+
+async def test_a_device_that_is_closed_is_gone() -> None:
+    async with one_client() as (s, gpu):
+        async with await gpu.create_device() as device:
+            chain = await gpu.create_swap_chain(device, width=64, height=64, format=28)
+            buffer = await device.create_buffer(64)
+        assert s.kernel.owners == {}
+        names = [n for n, _ in fakes.DEVICES[0].calls]
+        assert names[-1] == "pfnDestroyDevice"
+        assert len(s.kernel.of(thunk.DestroyDevice)) == 1
+        with pytest.raises(wddm.D3DError, match="was closed"):
+            await device.create_buffer(64)
+        other = await gpu.create_device()
+        other.immediate_context.copy_resource(buffer, buffer)
+        with pytest.raises(wddm.D3DError):
+            await other.immediate_context.wait_idle()
+        assert await (await gpu.create_swap_chain(other, width=64, height=64, format=28)).present() == 0
+        del chain
