@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from .draw import Assembled
 
 Array = npt.NDArray[Any]
-#: Domain points shaded together.
+#: Domain points shaded together, and dwords of control points that they may see together.
 POINTS = 16384
+SEEN = 1 << 24
 #: Patches tessellated together.
 PATCHES = 16
 _EDGES: dict[int, tuple[SystemValue, ...]] = {
@@ -85,10 +86,11 @@ class _Patches:
         for i in range(self.count):
             edges, inside = (self._factors(values[domain], constants, i) for values in (_EDGES, _INSIDE))
             meshes.append(tessellator.tessellate(domain, partitioning, output, edges, inside, limit))
+        most = min(POINTS, SEEN // max(1, control.shape[0] * max(control.shape[1], self.ds.input_rows)))
         start = 0
         while start < self.count:
             end, total = start, 0
-            while end < self.count and (end == start or total + len(meshes[end].points) <= POINTS):
+            while end < self.count and (end == start or total + len(meshes[end].points) <= most):
                 total += len(meshes[end].points)
                 end += 1
             if total:
