@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import resource
 import sys
 from collections.abc import Sequence
 
@@ -19,6 +21,14 @@ def _parser() -> argparse.ArgumentParser:
     p = parser("runtime", __doc__ or "", connects_to="the kernel")
     p.add_argument("--driver", metavar="MODULE:ENTRY", help="user-mode driver; default: the one that the adapter names")
     return p
+
+
+def _raise_descriptor_limit() -> None:
+    """Sessions hold descriptors of shared pages: take what the system allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with contextlib.suppress(ValueError, OSError):  # some systems allow less than they say
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 async def _main(options: argparse.Namespace) -> None:
@@ -39,6 +49,7 @@ async def _main(options: argparse.Namespace) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the process; returns its exit status."""
+    _raise_descriptor_limit()
     return run("runtime", _parser().parse_args(arguments), _main)
 
 

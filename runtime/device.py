@@ -251,7 +251,7 @@ class Device:
         if flags & 0x40:
             ddi_flags |= dd.D3D10DDI_CREATEDEVICE_FLAGS.DEBUGGABLE
         await self.driver.create(ddi_flags, level)
-        code, self.fence = await self.kernel.create_fence(0)
+        code, self.fence = await self.kernel.create_fence(keep=True)
         if code:
             raise ApiError(code, "the kernel gives no fence")
         await self.context.start()
@@ -280,7 +280,7 @@ class Device:
     def fence_page(self) -> thunk.SyncObjectCreated | None:
         """Where the client can look at the fence."""
         page = self.kernel.fences.get(self.fence)
-        if page is None or page.memory is None:
+        if page is None or page.memory is None or page.memory.descriptor < 0:
             return None
         return thunk.SyncObjectCreated(
             hSyncObject=self.fence, page=Descriptor(page.memory.descriptor), page_size=page.size, offset=page.offset

@@ -16,6 +16,7 @@ import trio
 
 from wddm.client.enums import FeatureLevel
 from wddm.ddi import d3d10umddi as dd
+from wddm.ddi.dxgiformat import DXGI_FROM_D3DDDIFORMAT
 from wddm.ddi.status import HRESULT
 from wddm.trace import Tracer
 from wddm.wire import api, thunk
@@ -254,7 +255,7 @@ class Session:
                 api.DisplayModeInfo(
                     width=mode.width,
                     height=mode.height,
-                    format=mode.format,
+                    format=DXGI_FROM_D3DDDIFORMAT.get(mode.format, mode.format),  # type: ignore[call-overload]
                     refresh_numerator=mode.refresh_numerator,
                     refresh_denominator=mode.refresh_denominator,
                 )
@@ -492,6 +493,7 @@ class Session:
             reply.memory_id, reply.memory_size = pages.memory_id, pages.array.nbytes
             if not pages.told:
                 pages.told = True
+                device.kernel.pass_on(pages)
                 reply.memory = Descriptor(pages.memory.descriptor)
         elif m.type != 4:  # whoever discards does not see what was there
             reply.data = bytes(view[:size])
@@ -515,7 +517,7 @@ class Session:
 
     async def _pass(self, device: Device) -> None:
         """Wait until the GPU has done what the device has submitted, by a fence of its own."""
-        code, fence = await device.kernel.create_fence(0)
+        code, fence = await device.kernel.create_fence()
         device.check_removed()
         if code != S_OK:
             raise ApiError(code, "the kernel gives no fence")

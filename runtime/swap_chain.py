@@ -143,12 +143,12 @@ class SwapChain(DeviceObject):
         "has_mode",
         "id",
         "last",
+        "last_count",
         "owner",
         "present_count",
         "queried",
         "shown_front",
         "source",
-        "unretired",
     )
     kind = Kind.SWAP_CHAIN
 
@@ -165,9 +165,9 @@ class SwapChain(DeviceObject):
         self.owner = False
         self.has_mode = False
         self.present_count = 0
-        self.last: thunk.PresentRetired | None = None
+        self.last: thunk.PresentRetired | None = None  #: the newest present that was shown
+        self.last_count = 0
         self.queried = False
-        self.unretired = 0
 
     @property
     def flips(self) -> bool:
@@ -422,7 +422,6 @@ class SwapChain(DeviceObject):
             device.core.fault("the driver's Present did not call pfnPresentCb")
             device.check_removed()
         self.present_count = count
-        self.unretired += 1
         device.frames.add()
 
     def _check(self, code: int, what: str) -> None:
@@ -434,9 +433,9 @@ class SwapChain(DeviceObject):
 
     def on_retired(self, context: PresentContext, message: thunk.PresentRetired) -> None:
         """A present has been shown, or dropped."""
-        self.unretired -= 1
         if message.shown:
             self.last = message
+            self.last_count = context.count
         self.device.frames.done()
         if self.id:
             self.device.session.notify(
@@ -461,10 +460,9 @@ class SwapChain(DeviceObject):
             return api.FrameStatistics(
                 present_count=0, present_refresh_count=0, sync_refresh_count=0, sync_qpc_time=0, sync_gpu_time=0
             )
-        count = (self.present_count - self.unretired) & 0xFFFF_FFFF
         refresh = last.vblank_count & 0xFFFF_FFFF
         return api.FrameStatistics(
-            present_count=count,
+            present_count=self.last_count,
             present_refresh_count=refresh,
             sync_refresh_count=refresh,
             sync_qpc_time=last.time_ns,

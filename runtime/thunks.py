@@ -66,6 +66,7 @@ class KernelLink:
         self.corked = False
         self._held: list[Struct] = []
         self._memory_ids = 0
+        self.kept_descriptors = 0
         self.channel.on(thunk.DeviceStateChanged, self._device_state_changed)
         self.channel.on(thunk.PresentRetired, self._present_retired)
 
@@ -172,6 +173,8 @@ class KernelLink:
         )
 
 
+#: Descriptors of pages that a process keeps to pass them on; a client cannot use up those of the others.
+MAX_KEPT_DESCRIPTORS: Final = 256
 UMDRIVERPRIVATE: Final = 0  #: DXGKQAITYPE_UMDRIVERPRIVATE
 
 
@@ -236,6 +239,7 @@ class KernelDevice:
         self.fences: dict[int, FencePage] = {}
         self.presents: dict[int, PresentContext] = {}
         self.presenting: PresentContext | None = None
+        self._passed: Pages | None = None
         self.state: thunk.DeviceStateChanged | None = None
         #: Told the memory ids of pages that are gone.
         self.on_forget: Callable[[int], None] = lambda memory_id: None
@@ -249,10 +253,8 @@ class KernelDevice:
     def forget(self) -> None:
         """Give up what this end holds of the device."""
         self.link.devices.pop(self.hDevice, None)
-        for pages in self.pages.values():
-            if pages.memory is not None:
-                pages.memory.close()
-        self.pages.clear()
+        for handle in list(self.pages):
+            self._drop(handle)
         for fence in self.fences.values():
             if fence.memory is not None:
                 fence.memory.close()
@@ -264,7 +266,7 @@ class KernelDevice:
         start = int(array.ctypes.data)
         for pages in self.pages.values():
             if pages.memory is not None and 0 <= start - pages.address < pages.array.nbytes:
-                return pages, start - pages.address
+                return (pages, start - pages.address) if pages.told or pages.memory.descriptor >= 0 else None
         return None
 
     # ----- helpers ---------------------------------------------------------------------------------------------------------
@@ -334,9 +336,21 @@ class KernelDevice:
     def _drop(self, handle: int) -> None:
         pages = self.pages.pop(handle, None)
         if pages is not None and pages.memory is not None:
-            pages.memory.close()
+            self.close_descriptor(pages)
             if pages.told:
                 self.on_forget(pages.memory_id)
+
+    def pass_on(self, pages: Pages) -> None:
+        """The client gets the descriptor with the next answer; that of the one before can go, it has been sent."""
+        passed, self._passed = self._passed, pages
+        if passed is not None:
+            self.close_descriptor(passed)
+
+    def close_descriptor(self, pages: Pages) -> None:
+        """The descriptor is not needed any more."""
+        if pages.memory is not None and pages.memory.descriptor >= 0:
+            pages.memory.close()
+            self.link.kept_descriptors -= 1
 
     def set_priority(self, hRTDevice: int, arg: um.D3DDDICB_SETPRIORITY) -> int:
         """pfnSetPriorityCb."""
@@ -373,6 +387,10 @@ class KernelDevice:
         elif reply.memory is not None:
             memory = SharedMemory.open(reply.memory.number, reply.size)
             pages = Pages(memory.array, memory, self.link.memory_id())
+            if self.link.kept_descriptors >= MAX_KEPT_DESCRIPTORS:
+                memory.close()  # still mapped here; the client gets copies of it
+            else:
+                self.link.kept_descriptors += 1
         elif pages is None:
             pages = Pages(np.zeros(reply.size, np.uint8), None, 0)
         self.pages[handle] = pages
@@ -520,12 +538,14 @@ class KernelDevice:
 
     # ----- synchronisation -------------------------------------------------------------------------------------------------
 
-    async def create_fence(self, initial: int) -> tuple[int, int]:
-        """A monitored fence of the runtime itself: HRESULT and handle."""
-        kind = D3DDDI_SYNCHRONIZATIONOBJECT_TYPE.MONITORED_FENCE
-        return await self._create_sync(int(kind), 0, initial, 0)
+    async def create_fence(self, *, keep: bool = False) -> tuple[int, int]:
+        """A monitored fence of the runtime itself, from 0: HRESULT and handle."""
+        return await self._create_sync(int(D3DDDI_SYNCHRONIZATIONOBJECT_TYPE.MONITORED_FENCE), 0, 0, 0, keep=keep)
 
-    async def _create_sync(self, type: int, flags: int, initial: int, maximum: int) -> tuple[int, int]:
+    async def _create_sync(
+        self, type: int, flags: int, initial: int, maximum: int, *, keep: bool = False
+    ) -> tuple[int, int]:
+        """HRESULT and handle. ``keep``: the descriptor of a fence's page will be passed on."""
         message = thunk.CreateSynchronizationObject(
             hDevice=self.hDevice, type=type, flags=flags, initial=initial, maximum=maximum
         )
@@ -536,6 +556,8 @@ class KernelDevice:
             memory = None
             if reply.page is not None:
                 memory = SharedMemory.open(reply.page.number, reply.page_size, read_only=True)
+                if not keep:
+                    memory.close()
             self.fences[reply.hSyncObject] = FencePage(memory, reply.page_size, reply.offset, initial)
         return S_OK, reply.hSyncObject
 

@@ -37,7 +37,7 @@ class FakeKernel:
         self.messages: list[Any] = []
         self.channels: list[Channel] = []
         self.owners: dict[int, tuple[int, int]] = {}
-        self.modes = [thunk.DisplayMode(width=640, height=360, format=28, refresh_numerator=60, refresh_denominator=1)]
+        self.modes = [thunk.DisplayMode(width=640, height=360, format=32, refresh_numerator=60, refresh_denominator=1)]
         self.refuse_mode: set[tuple[int, int]] = set()
         self.signal_at_once = True
         self.retire_at_once = True

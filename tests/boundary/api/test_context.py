@@ -474,3 +474,21 @@ async def test_state_is_sent_again_when_the_driver_asks() -> None:
         assert (start, count, [h != 0 for h in handles].index(True)) == (0, 14, 2)
         assert driver.named("pfnSetViewports")[0][0] == 1
         assert driver.named("pfnIaSetVertexBuffers")[0][2] == [0, 0]
+
+
+async def test_a_client_cannot_use_up_the_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
+    from runtime import thunks
+
+    monkeypatch.setattr(thunks, "MAX_KEPT_DESCRIPTORS", 2)
+    async with one_client() as (_, gpu):
+        device, _ = await new_device(gpu)
+        ctx = device.immediate_context
+        access = wddm.CpuAccessFlag.READ | wddm.CpuAccessFlag.WRITE
+        buffers = [await device.create_buffer(64, usage=wddm.Usage.STAGING, cpu_access_flags=access) for _ in range(5)]
+        for buffer in buffers:  # more pages than descriptors are kept: the others are copied
+            mapped = await ctx.map(buffer, 0, wddm.MapType.WRITE)
+            mapped.data[:] = 5
+            ctx.unmap(buffer)
+            assert (await ctx.map(buffer)).data[0] == 5
+            ctx.unmap(buffer)
+        assert len(device._memories) >= 2

@@ -162,7 +162,7 @@ async def test_a_bad_upload_area_ends_that_client_alone() -> None:
 
 
 @given(st.binary(max_size=200))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=20)
 def test_any_bytes(data: bytes) -> None:
     async def main() -> None:
         async with stack() as s:
@@ -241,7 +241,7 @@ async def _objects(device: wddm.Device) -> list[Any]:
 
 
 @given(st.lists(_commands(), min_size=1, max_size=25))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 def test_any_well_formed_commands(commands: list[list[Any]]) -> None:
     """They work or are reported; the device and everybody else go on."""
 
@@ -281,7 +281,7 @@ def _fields(declaration: Any) -> st.SearchStrategy[dict[str, Any]]:
 
 
 @given(st.lists(st.sampled_from(_requests).flatmap(lambda d: st.tuples(st.just(d.method), _fields(d))), min_size=1, max_size=6))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 def test_any_requests(requests: list[tuple[str, dict[str, Any]]]) -> None:
     """Each is answered, refused, or ends its own connection."""
 

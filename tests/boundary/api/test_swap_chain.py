@@ -250,5 +250,6 @@ async def test_gamma_and_the_display() -> None:
         with pytest.raises(wddm.D3DError, match="ramp"):
             await made.set_gamma_control(bytes(3))
         assert (await gpu.read_display()).tolist() == [[[0, 1, 2, 3], [4, 5, 6, 7]]]
-        assert (await gpu.get_display_modes())[0].width == 640
+        mode = (await gpu.get_display_modes())[0]
+        assert (mode.width, mode.format) == (640, wddm.Format.R8G8B8A8_UNORM)
         assert (await gpu.wait_for_vblank()).vblank_count == 8
