@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 
 from wddm.ddi import d3dkmddi as ddi
 from wddm.ddi import dispmprt
@@ -158,6 +159,16 @@ class Adapter:
         context = ddi.DXGKARG_CREATECONTEXT(1, self.caps.PagingNode, Flags=ddi.DXGK_CREATECONTEXTFLAGS.SystemContext)
         _must("DxgkDdiCreateContext(SystemContext)", self.host.call("DxgkDdiCreateContext", device.hDevice, context))
         return context.hContext
+
+    def stop(self) -> None:
+        """The kernel ends: DxgkDdiStopDevice, RemoveDevice, Unload, as far as the miniport has them."""
+        for name, arguments in (
+            ("DxgkDdiStopDevice", (self.host.hAdapter,)),
+            ("DxgkDdiRemoveDevice", (self.host.hAdapter,)),
+            ("DxgkDdiUnload", ()),
+        ):
+            if self.host.has(name):
+                self.guard(partial(self.host.call, name, *arguments))
 
     # ----- the pump ----------------------------------------------------------------------------------------------------------
 

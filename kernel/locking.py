@@ -24,7 +24,7 @@ from .bus_link import MemoryBlock
 from .errors import refusal
 from .lifecycle import Lifecycle
 from .objects import Device, InstanceHandle
-from .vidmm.allocation import Allocation
+from .vidmm.allocation import Allocation, Content
 from .vidsch.packets import DmaPacket
 
 _DEFINED: Final = (
@@ -79,8 +79,11 @@ class Locks:
         return self._take(instance)
 
     def _take(self, instance: InstanceHandle) -> tuple[InstanceHandle, MemoryBlock]:
-        block = self.adapter.vidmm.backing(instance.allocation)
-        instance.allocation.locks += 1
+        allocation = instance.allocation
+        block = self.adapter.vidmm.backing(allocation)
+        if allocation.content is Content.FRESH:
+            allocation.content = Content.BACKING  # the processor may write from now on
+        allocation.locks += 1
         instance.locks += 1
         instance.mapped = True
         return instance, block

@@ -71,8 +71,11 @@ class Kernel:
                 problem = StartError(str(error))
             else:
                 task_status.started()
-                await self._ended.wait()
                 assert self.adapter is not None
+                try:
+                    await self._ended.wait()
+                finally:
+                    self.adapter.stop()
                 if self.adapter.stopped is not None:
                     problem = Stopped(self.adapter.stopped)
                 else:
