@@ -82,7 +82,9 @@ class Simple:
         ctx.rs_set_viewports([wddm.Viewport(0, 0, *size)])
         return self
 
-    def draw(self, tint: tuple[float, float, float, float] = (1, 1, 1, 1), clear: tuple[float, float, float, float] | None = None) -> None:
+    def draw(
+        self, tint: tuple[float, float, float, float] = (1, 1, 1, 1), clear: tuple[float, float, float, float] | None = None
+    ) -> None:
         """Record clear (if asked) and one triangle."""
         ctx = self.ctx
         ctx.om_set_render_targets([self.rtv])

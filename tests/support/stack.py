@@ -61,7 +61,9 @@ async def whole_stack(
     options: Options | None = None,
 ) -> AsyncIterator[WholeStack]:
     """Start everything; stop everything at the end."""
-    device = Device(vram, aperture, min(vram, 4 << 20), heads=1, engine=engine, threads=1, size=size, refresh=(60, 1), clock=TrioClock())
+    device = Device(
+        vram, aperture, min(vram, 4 << 20), heads=1, engine=engine, threads=1, size=size, refresh=(60, 1), clock=TrioClock()
+    )
     try:
         async with trio.open_nursery() as nursery:
             server, kernel = Server(device, inline=True), Kernel(options)
