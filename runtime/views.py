@@ -164,6 +164,9 @@ def view_of(device: Device, m: api.CreateView) -> tuple[View, Any]:
     resource = device.objects.get(m.resource, Resource, "resource")
     require(resource.device is device, "resource: it belongs to another device")
     require(bool(resource.bind_flags & bind), f"resource: it was not created with bind flag {bind.name}, a {what} needs it")
+    if resource.swap_chain is not None and m.kind != 0:
+        first = resource.swap_chain.buffers[:1]
+        require(first == [resource], f"resource: of a swap chain's buffers only the first can be written, not with a {what}")
     name = _natural(resource, m.kind) if m.default else _dimension_name(dimensions, m.dimension, what)
     if m.default:
         require(name in dimensions.__members__, f"resource: it has no {what}")

@@ -253,3 +253,11 @@ async def test_gamma_and_the_display() -> None:
         mode = (await gpu.get_display_modes())[0]
         assert (mode.width, mode.format) == (640, wddm.Format.R8G8B8A8_UNORM)
         assert (await gpu.wait_for_vblank()).vblank_count == 8
+
+
+async def test_only_the_first_buffer_is_written() -> None:
+    async with one_client() as (_, gpu):
+        made = await chain(gpu, buffer_count=3, buffer_usage=0x30)
+        await made.device.create_shader_resource_view(await made.get_buffer(2))
+        with pytest.raises(wddm.D3DError, match="only the first"):
+            await made.device.create_render_target_view(await made.get_buffer(1))
