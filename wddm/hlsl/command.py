@@ -195,7 +195,8 @@ def _print_reflection(blob: bytes) -> None:
         print(f"{buffer.kind.name.lower()} {buffer.name}: {buffer.size} bytes")
         for variable in buffer.variables:
             used = "" if variable.flags & 2 else "  (unused)"
-            print(f"  {variable.start:5} +{variable.size:<5} {variable.type.name or variable.type.base.name.lower()} {variable.name}{used}")
+            type_ = variable.type.name or variable.type.base.name.lower()
+            print(f"  {variable.start:5} +{variable.size:<5} {type_} {variable.name}{used}")
     for binding in found.bindings:
         count = f"[{binding.bind_count}]" if binding.bind_count > 1 else ""
         print(f"{binding.type.name.lower():>28} {binding.bind_point:3}  {binding.name}{count}")

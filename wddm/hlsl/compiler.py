@@ -28,6 +28,7 @@ from .lowering.stages import Shader, StageLowering
 from .lowering.state import LoweringProblem, Restart
 from .parser import parse
 from .passes.combine import combine
+from .passes.pair import join_pairs
 from .passes.simplify import remove_dead_code, remove_trivial_phis
 from .passes.uniformity import check_uniformity
 from .preprocessor import Include, preprocess
@@ -196,6 +197,7 @@ class _Compilation:
             for phase in shader.phases:
                 combine(phase.region)
                 remove_dead_code(phase.region)
+                join_pairs(phase.region)
         if self.failed():
             return None
         with self.timed("generate"):
@@ -236,7 +238,7 @@ class _Compilation:
             active.discard(function)
             done.add(function)
 
-    def lower(self, unit: tree.Unit, entry: tree.Function, stage: str, model: int) -> tuple[Shader, StageLowering]:
+    def lower(self, unit: tree.Unit, entry: tree.Function, stage: str, model: int) -> tuple[Shader, StageLowering]:  # noqa: RET503 - the last call does not return
         for _ in range(MAX_RESTARTS):
             lowering = StageLowering(self.sink, stage, model, self.profile, unit)
             lowering.b.precise = bool(self.flags & Flags.IEEE_STRICTNESS)

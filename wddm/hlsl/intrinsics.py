@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from .conversions import common_base, common_shape
 from .types import BOOL, FLOAT, INT, UINT, VOID, Numeric, Type, vector
+from .words import word_set
 
 __all__ = ["INTRINSICS", "SPECIAL", "Intrinsic", "parameter_types"]
 
@@ -42,16 +43,14 @@ GetRenderTargetSampleCount  u 41 p|GetRenderTargetSamplePosition i 2 41 p|CheckA
 abort  v 50|errorf  v 50|printf  v 50
 """
 
-SPECIAL = frozenset(
-    """mul transpose determinant asfloat asint asuint asdouble InterlockedAdd InterlockedAnd InterlockedOr
+SPECIAL = word_set("""mul transpose determinant asfloat asint asuint asdouble InterlockedAdd InterlockedAnd InterlockedOr
     InterlockedXor InterlockedMin InterlockedMax InterlockedExchange InterlockedCompareExchange
     InterlockedCompareStore msad4 EvaluateAttributeAtCentroid EvaluateAttributeAtSample EvaluateAttributeSnapped
     tex1D tex1Dbias tex1Dgrad tex1Dlod tex1Dproj tex2D tex2Dbias tex2Dgrad tex2Dlod tex2Dproj tex3D tex3Dbias tex3Dgrad
     tex3Dlod tex3Dproj texCUBE texCUBEbias texCUBEgrad texCUBElod texCUBEproj Process2DQuadTessFactorsAvg
     Process2DQuadTessFactorsMax Process2DQuadTessFactorsMin ProcessIsolineTessFactors ProcessQuadTessFactorsAvg
     ProcessQuadTessFactorsMax ProcessQuadTessFactorsMin ProcessTriTessFactorsAvg ProcessTriTessFactorsMax
-    ProcessTriTessFactorsMin""".split()
-)
+    ProcessTriTessFactorsMin""")
 """Intrinsics whose types follow no row of the table; the analysis of calls handles them one by one."""
 
 _UNSUPPORTED = frozenset({"noise", "errorf", "printf", "CheckAccessFullyMapped"})

@@ -263,7 +263,7 @@ class _Preprocessor:
         self.file(text, resolved)
         self.depth -= 1
 
-    def open(self, name: str, system: bool, head: Token) -> tuple[str, str]:
+    def open(self, name: str, system: bool, head: Token) -> tuple[str, str]:  # noqa: RET503 - the last call does not return
         at = head.position
         if self.include is None:
             self.sink.fatal(1507, f"failed to open source file: {name!r}: no include handler was given", at)
@@ -337,7 +337,7 @@ class _Preprocessor:
         if self.produced > MAX_TOKENS:
             self.sink.fatal(1504, f"the source expands to more than {MAX_TOKENS} tokens", tokens[0].position)
 
-    def arguments(self, stack: list[Token], name: Token) -> list[list[Token]]:
+    def arguments(self, stack: list[Token], name: Token) -> list[list[Token]]:  # noqa: RET503 - the last call does not return
         stack.pop()
         depth = 0
         out: list[list[Token]] = [[]]
@@ -505,22 +505,38 @@ class _Condition:
             quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
             return _signed(quotient if operator == "/" else a - b * quotient)
         match operator:
-            case "||": return int(bool(a) or bool(b))
-            case "&&": return int(bool(a) and bool(b))
-            case "|": return a | b
-            case "^": return a ^ b
-            case "&": return a & b
-            case "==": return int(a == b)
-            case "!=": return int(a != b)
-            case "<": return int(a < b)
-            case ">": return int(a > b)
-            case "<=": return int(a <= b)
-            case ">=": return int(a >= b)
-            case "<<": return _signed(a << (b & 31))
-            case ">>": return a >> (b & 31)
-            case "+": return _signed(a + b)
-            case "-": return _signed(a - b)
-            case _: return _signed(a * b)
+            case "||":
+                return int(bool(a) or bool(b))
+            case "&&":
+                return int(bool(a) and bool(b))
+            case "|":
+                return a | b
+            case "^":
+                return a ^ b
+            case "&":
+                return a & b
+            case "==":
+                return int(a == b)
+            case "!=":
+                return int(a != b)
+            case "<":
+                return int(a < b)
+            case ">":
+                return int(a > b)
+            case "<=":
+                return int(a <= b)
+            case ">=":
+                return int(a >= b)
+            case "<<":
+                return _signed(a << (b & 31))
+            case ">>":
+                return a >> (b & 31)
+            case "+":
+                return _signed(a + b)
+            case "-":
+                return _signed(a - b)
+            case _:
+                return _signed(a * b)
 
     def unary(self) -> int:
         self.depth += 1

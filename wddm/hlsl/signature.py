@@ -129,7 +129,9 @@ def collect(
     out: list[Element] = []
     if isinstance(type_, Struct):
         for member in type_.fields:
-            words = (member.modifiers or frozenset()) | (modifiers & _MODE_WORDS if not (member.modifiers & _MODE_WORDS) else frozenset())
+            words = member.modifiers
+            if not words & _MODE_WORDS:
+                words |= modifiers & _MODE_WORDS
             inner = member.semantic or (semantic if semantic and len(type_.fields) == 1 else "")
             out += collect(member.type, inner, words, member.position, f"{what}.{member.name}", report, lane + member.lane)
         return out
@@ -241,7 +243,7 @@ def _ordinary(name: str, stage: str, output: bool, patch_constant: bool) -> bool
 
 def pack(elements: list[Element], stage: str, *, output: bool, profile: str, report: Report) -> None:
     """Give every element its register and first component."""
-    limit = 32 if stage != "v" or output or profile.endswith("5_0") or profile.endswith("4_1") else 16
+    limit = 32 if stage != "v" or output or profile.endswith(("5_0", "4_1")) else 16
     if stage == "p" and output:
         for element in elements:
             if element.register_type is None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tests.support.dxbc_interpreter import run_compute
+from tests.support.dxbc_interpreter import run_compute, run_stage
 from tests.support.hlsl import sound
 from wddm import hlsl
 
@@ -175,3 +175,19 @@ def test_mad_forms_unless_precise() -> None:
     exact = sound(hlsl.compile("float4 main(float4 a : A, float4 b : B) : SV_Target { precise float4 r = a * b + a; return r; }"))
     assert [i.info.mnemonic for i in exact.program.instructions] == ["mul", "add", "ret"]
     assert exact.program.instructions[0].precise_mask == 0xF
+
+
+def test_halves_of_one_operation_are_joined() -> None:
+    both = sound(hlsl.compile("float4 main(float a : A, uint2 n : N) : SV_Target { return float4(sin(-a), cos(-a), n / 3); }"))
+    assert [i.info.mnemonic for i in both.program.instructions].count("sincos") == 1
+    source = "uint4 main(uint2 n : N, uint2 m : M) : SV_Target { return uint4(n / m, n % m); }"
+    shader = sound(hlsl.compile(source))
+    assert [i.info.mnemonic for i in shader.program.instructions].count("udiv") == 1
+    n, m = np.array([[7, 100], [9, 3]], np.uint32), np.array([[2, 7], [4, 5]], np.uint32)
+    out, _ = run_stage(hlsl.compile(source), {"N": n, "M": m})
+    np.testing.assert_array_equal(out["SV_Target0"], np.concatenate([n // m, n % m], 1))
+
+
+def test_a_barrier_under_a_condition_on_the_group() -> None:
+    source = """[numthreads(4, 1, 1)] void main(uint3 g : SV_GroupID) { if (g.x == 1) GroupMemoryBarrierWithGroupSync(); }"""
+    sound(hlsl.compile(source, profile="cs_5_0"))

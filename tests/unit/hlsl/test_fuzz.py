@@ -23,11 +23,7 @@ SEEDS = [
      " inout TriangleStream<V> s) { for (int i = 0; i < 2; i++) { V o = v[i]; s.Append(o); } s.RestartStrip(); }", "gs_5_0"),
 ]  # fmt: skip
 
-WORDS = """float4 float3x3 int uint bool double min16float void struct cbuffer static const out inout if else for while do switch case
-default break continue return discard true 1 2.5 0x7f -1 ( ) { } [ ] ; , . + - * / % < > = == != && || ! ~ ^ & | << >> ? : :: ++ --
-+= x y f main s S t xyz _m00 a b i n SV_Target SV_Position register packoffset b0 t0 : float2 Texture2D SamplerState Buffer
-StructuredBuffer RWStructuredBuffer < float > Sample Load mul dot sin clamp [unroll] [loop] [branch] #define #if #endif X
-namespace typedef groupshared numthreads""".split()
+WORDS = ["float4", "float3x3", "int", "uint", "bool", "double", "min16float", "void", "struct", "cbuffer", "static", "const", "out", "inout", "if", "else", "for", "while", "do", "switch", "case", "default", "break", "continue", "return", "discard", "true", "1", "2.5", "0x7f", "-1", "(", ")", "{", "}", "[", "]", ";", ",", ".", "+", "-", "*", "/", "%", "<", ">", "=", "==", "!=", "&&", "||", "!", "~", "^", "&", "|", "<<", ">>", "?", ":", "::", "++", "--", "+=", "x", "y", "f", "main", "s", "S", "t", "xyz", "_m00", "a", "b", "i", "n", "SV_Target", "SV_Position", "register", "packoffset", "b0", "t0", ":", "float2", "Texture2D", "SamplerState", "Buffer", "StructuredBuffer", "RWStructuredBuffer", "<", "float", ">", "Sample", "Load", "mul", "dot", "sin", "clamp", "[unroll]", "[loop]", "[branch]", "#define", "#if", "#endif", "X", "namespace", "typedef", "groupshared", "numthreads"]
 
 
 def compiles_or_refuses(source: str, profile: str = "ps_5_0") -> None:

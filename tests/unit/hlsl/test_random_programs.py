@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -166,10 +167,8 @@ class Generator:
 
         def run(e: dict[str, int]) -> None:
             number = fs(e) & 3
-            try:
+            with suppress(Break):
                 cases[0 if number == 0 else 1 if number in (1, 2) else 2][1](e)
-            except Break:
-                pass
 
         return text, run
 

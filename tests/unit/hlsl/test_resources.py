@@ -319,7 +319,8 @@ struct D { float4 p : SV_Position; };
 def test_hull_and_domain_shader() -> None:
     hull = sound(hlsl.compile(HULL, profile="hs_5_0"))
     domain = sound(hlsl.compile(HULL, "evaluate", "ds_5_0"))
-    assert hull.patch_constant_signature is not None and domain.patch_constant_signature is not None
+    assert hull.patch_constant_signature is not None
+    assert domain.patch_constant_signature is not None
     ours = [(e.semantic, e.register, e.mask) for e in hull.patch_constant_signature.elements]
     assert ours == [(e.semantic, e.register, e.mask) for e in domain.patch_constant_signature.elements]
     points = np.arange(16, dtype=np.float32).reshape(4, 4)

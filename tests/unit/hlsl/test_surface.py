@@ -10,11 +10,7 @@ from wddm.hlsl.intrinsics import INTRINSICS
 from wddm.hlsl.methods import signatures
 from wddm.hlsl.types import OBJECTS, VOID, Numeric, Object, numeric_named
 
-_METHODS = """Sample SampleBias SampleLevel SampleGrad SampleCmp SampleCmpLevelZero Gather GatherRed GatherGreen GatherBlue
-GatherAlpha GatherCmp GatherCmpRed GatherCmpGreen GatherCmpBlue GatherCmpAlpha Load Load2 Load3 Load4 Store Store2 Store3 Store4
-GetDimensions GetSamplePosition CalculateLevelOfDetail CalculateLevelOfDetailUnclamped IncrementCounter DecrementCounter
-Append Consume InterlockedAdd InterlockedAnd InterlockedOr InterlockedXor InterlockedMin InterlockedMax InterlockedExchange
-InterlockedCompareExchange InterlockedCompareStore""".split()
+_METHODS = ["Sample", "SampleBias", "SampleLevel", "SampleGrad", "SampleCmp", "SampleCmpLevelZero", "Gather", "GatherRed", "GatherGreen", "GatherBlue", "GatherAlpha", "GatherCmp", "GatherCmpRed", "GatherCmpGreen", "GatherCmpBlue", "GatherCmpAlpha", "Load", "Load2", "Load3", "Load4", "Store", "Store2", "Store3", "Store4", "GetDimensions", "GetSamplePosition", "CalculateLevelOfDetail", "CalculateLevelOfDetailUnclamped", "IncrementCounter", "DecrementCounter", "Append", "Consume", "InterlockedAdd", "InterlockedAnd", "InterlockedOr", "InterlockedXor", "InterlockedMin", "InterlockedMax", "InterlockedExchange", "InterlockedCompareExchange", "InterlockedCompareStore"]
 
 
 def argument(type_: object, name: str) -> str:

@@ -27,7 +27,7 @@ _LEGACY_COORDINATES = {"tex1D": 1, "tex2D": 2, "tex3D": 3, "texCUBE": 3}
 
 
 class CallAnalysis(ExpressionAnalysis):
-    def call(self, node: ast.Call) -> tree.Expression:
+    def call(self, node: ast.Call) -> tree.Expression:  # noqa: RET503 - the last call does not return
         arguments = [self.value(argument) for argument in node.arguments]
         name = "::".join(node.path)
         if len(node.path) == 1 and self.function is not None and self.function.owner is not None:
@@ -205,10 +205,8 @@ class CallAnalysis(ExpressionAnalysis):
 
     def multiply(self, token: Token, arguments: list[tree.Expression]) -> tree.Expression:
         a, b = arguments[0].numeric, arguments[1].numeric
-        from_literals = arguments[0].literal, arguments[1].literal
-        base = self.operand_type(token, "+", *[
-            tree.Constant(x.token, scalar(x.numeric.base), (0,), literal=lit) for x, lit in zip(arguments, from_literals, strict=True)
-        ])[0].base  # fmt: skip
+        scalars = [tree.Constant(x.token, scalar(x.numeric.base), (0,), literal=x.literal) for x in arguments]
+        base = self.operand_type(token, "+", *scalars)[0].base
         result: Type
         if a.shape == "scalar" or b.shape == "scalar":
             shape = b if a.shape == "scalar" else a

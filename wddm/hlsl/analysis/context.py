@@ -72,7 +72,9 @@ class Context:
         else:
             scope, key = self.globals, "::".join((*self.namespace, name))
         known = scope.get(key)
-        if (known is not None and not (isinstance(known, NamespaceSymbol) and isinstance(symbol, NamespaceSymbol))) or (known is None and not self.scopes and key in self.unit.functions):
+        reopened = isinstance(known, NamespaceSymbol) and isinstance(symbol, NamespaceSymbol)
+        function = known is None and not self.scopes and key in self.unit.functions
+        if function or (known is not None and not reopened):
             self.error(3003, f"redefinition of '{name}'", token)
         scope[key] = symbol
 
@@ -101,7 +103,9 @@ class Context:
 
     # -- conversions ---------------------------------------------------------------------------------------------
 
-    def convert(self, value: tree.Expression, target: Type, token: Token | None = None, *, explicit: bool = False) -> tree.Expression:
+    def convert(
+        self, value: tree.Expression, target: Type, token: Token | None = None, *, explicit: bool = False
+    ) -> tree.Expression:
         """``value`` as ``target``: X3017 when that cannot be, X3206 when components are lost without a cast."""
         source = value.type
         if source is target:

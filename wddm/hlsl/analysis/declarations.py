@@ -24,6 +24,7 @@ from wddm.hlsl.types import (
     numeric_named,
     vector,
 )
+from wddm.hlsl.words import word_set
 
 from .context import NamespaceSymbol, Profile, SemanticProblem
 from .statements import StatementAnalysis, ends
@@ -33,10 +34,8 @@ __all__ = ["analyse"]
 MAX_LANES = 65536
 """Size of one variable; the largest constant buffer has a quarter of it."""
 
-_ATTRIBUTES = frozenset(
-    """numthreads domain partitioning outputtopology outputcontrolpoints patchconstantfunc maxtessfactor
-    maxvertexcount instance earlydepthstencil clipplanes""".split()
-)
+_ATTRIBUTES = word_set("""numthreads domain partitioning outputtopology outputcontrolpoints patchconstantfunc maxtessfactor
+    maxvertexcount instance earlydepthstencil clipplanes""")
 
 
 def analyse(declarations: list[ast.Declaration], sink: Sink, profile: Profile, analysis: type[Analysis]) -> tree.Unit:

@@ -75,7 +75,7 @@ class ExpressionAnalysis(Context):
             lanes = (int(node.value) & 0xFFFFFFFF,)
         return tree.Constant(node.token, type_, lanes, literal=node.literal and type_.kind != "b")
 
-    def name(self, node: ast.Name) -> tree.Expression:
+    def name(self, node: ast.Name) -> tree.Expression:  # noqa: RET503 - the last call does not return
         path = node.path
         if len(path) == 1 and self.function is not None:
             found = next((scope[path[0]] for scope in reversed(self.scopes) if path[0] in scope), None)
@@ -252,7 +252,7 @@ class ExpressionAnalysis(Context):
 
     # -- access --------------------------------------------------------------------------------------------------
 
-    def member(self, node: ast.Member) -> tree.Expression:
+    def member(self, node: ast.Member) -> tree.Expression:  # noqa: RET503 - the last call does not return
         object_ = self.value(node.object)
         type_ = object_.type
         if isinstance(type_, Struct):

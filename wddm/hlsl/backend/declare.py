@@ -153,7 +153,8 @@ class Declarer:
             return None
         mask = mask or element.mask
         indices = [Index(element.register)]
-        if file == "INPUT_CONTROL_POINT" or self.type is ProgramType.GEOMETRY or (self.type is ProgramType.HULL and file == "INPUT"):
+        per_vertex = self.type in (ProgramType.GEOMETRY, ProgramType.HULL) and file == "INPUT"
+        if per_vertex or file == "INPUT_CONTROL_POINT":
             indices.insert(0, Index(self.shader.input_vertices))
         operand = Operand(RegisterType[file], 4, Selection.MASK, mask, indices)
         value = element.token_value()

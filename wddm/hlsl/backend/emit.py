@@ -277,6 +277,16 @@ class Emitter:
         else:
             self.texture(instr)
 
+    def pair(self, instr: Instr) -> None:
+        """Sine and cosine, or quotient and remainder, of the same sources."""
+        half = len(instr.lanes) // 2
+        first, at = self.destination(instr, instr.lanes[:half])
+        second, also_at = self.destination(instr, instr.lanes[half:])
+        modifiers = instr.modifiers or [0] * len(instr.srcs)
+        sources = [self.source(src * 2, at + also_at, m) for src, m in zip(instr.srcs, modifiers, strict=True)]
+        opcode = Opcode.SINCOS if instr.op == "sincos" else Opcode.UDIV
+        self.finish(instr, self.add(opcode, first, second, *sources))
+
     def finish(self, instr: Instr, made: Instruction) -> None:
         if instr.precise and self.model >= 50 and made.operands:
             made.precise_mask = made.operands[0].mask
@@ -420,7 +430,8 @@ class Emitter:
             return
         if op.startswith("eval_"):
             value = srcs[0][0]
-            assert isinstance(value, Fixed) and instr.components is not None
+            assert isinstance(value, Fixed)
+            assert instr.components is not None
             indices = [Index(value.register.index)]
             swizzle = sum(instr.components[0] << (2 * i) for i in range(4))
             source = Operand(RegisterType.INPUT, 4, Selection.SWIZZLE, swizzle, indices)
@@ -504,6 +515,7 @@ def _compose(outer: int, inner: int) -> int:
 _SPECIAL: dict[str, Callable[[Emitter, Instr], None]] = {
     "cb_load": Emitter.relative, "icb_load": Emitter.relative, "array_load": Emitter.relative,
     "vertex_load": Emitter.relative, "array_store": Emitter.array_store, "output": Emitter.store_output,
+    "sincos": Emitter.pair, "udivrem": Emitter.pair,
     "discard": Emitter.discard, "emit": Emitter.emit_vertex, "cut": Emitter.emit_vertex, "sync": Emitter.sync,
     "store_uav_typed": Emitter.store, "store_raw": Emitter.store, "store_structured": Emitter.store,
     "atomic": Emitter.atomic, "alloc": Emitter.counter, "consume": Emitter.counter, "abort": Emitter.abort,

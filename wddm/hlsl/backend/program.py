@@ -153,7 +153,8 @@ def _reads(region: Region) -> tuple[dict[tuple[str, int], int], dict[str, int]]:
     for instr in each_instruction(region):
         if instr.op.startswith("eval_"):
             value = instr.srcs[0][0]
-            assert isinstance(value, Fixed) and instr.components is not None
+            assert isinstance(value, Fixed)
+            assert instr.components is not None
             for component in instr.components:
                 note(value.register.lanes[component])
             continue
@@ -225,7 +226,7 @@ def _fits(producer: Instr, src: tuple[Value, ...], uses: Counter[Value], homes: 
 
 
 def _may_write_output(instr: Instr) -> bool:
-    return instr.op != "phi" and instr.op not in DOUBLE_OPS and instr.op not in EFFECTS and not (
+    return instr.op not in ("phi", "sincos", "udivrem") and instr.op not in DOUBLE_OPS and instr.op not in EFFECTS and not (
         instr.op in COMPONENTWISE and len(instr.srcs) > 0 and _mixed(instr)
     )
 
@@ -234,10 +235,7 @@ def _mixed(instr: Instr) -> bool:
     """Whether the instruction might yet be split; before that its results cannot be redirected."""
     if len(instr.lanes) == 1:
         return False
-    for src in instr.srcs:
-        if len({_home(v) for v in src}) > 1:
-            return True
-    return False
+    return any(len({_home(v) for v in src}) > 1 for src in instr.srcs)
 
 
 def _home(value: Value) -> object:

@@ -11,6 +11,8 @@ import math
 import struct
 from collections.abc import Callable
 
+from wddm.hlsl.words import word_set
+
 from .nodes import COMPARES, FALSE, TRUE, ZERO, Imm, Lane, Value, float_pattern, imm, imm_float
 
 __all__ = ["as_float", "double_fold", "fold", "simplify"]
@@ -366,7 +368,7 @@ def simplify(op: str, v: tuple[Value, ...], precise: bool) -> Value | tuple[str,
     return None
 
 
-_COMMUTATIVE = frozenset("add mul min max iadd imul and or xor ieq ine eq ne imin imax umin umax".split())
+_COMMUTATIVE = word_set("add mul min max iadd imul and or xor ieq ine eq ne imin imax umin umax")
 COMMUTATIVE = _COMMUTATIVE
 
 

@@ -14,9 +14,11 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
+from wddm.hlsl.words import word_set
+
 __all__ = [
-    "COMPARES", "COMPONENTWISE", "DOUBLE_OPS", "EFFECTS", "FALSE", "FLOAT_OPS", "GRADIENTS", "ONE", "TRUE", "ZERO", "Break", "Fixed",
-    "FixedRegister", "If", "Imm", "Instr", "Lane", "Loop", "Node", "Region", "Switch", "Value", "each_instruction",
+    "COMPARES", "COMPONENTWISE", "DOUBLE_OPS", "EFFECTS", "FALSE", "FLOAT_OPS", "GRADIENTS", "ONE", "TRUE", "ZERO", "Break",
+    "Fixed", "FixedRegister", "If", "Imm", "Instr", "Lane", "Loop", "Node", "Region", "Switch", "Value", "each_instruction",
     "each_region", "fixed", "imm", "imm_float",
 ]  # fmt: skip
 
@@ -210,36 +212,28 @@ class Break(Node):
         self.negated = False
 
 
-COMPARES = frozenset("eq ne lt ge ieq ine ilt ige ult uge deq dne dlt dge".split())
+COMPARES = word_set("eq ne lt ge ieq ine ilt ige ult uge deq dne dlt dge")
 
-FLOAT_OPS = frozenset(
-    "add mul div mad max min dp2 dp3 dp4 exp log frc rcp rsq sqrt sin cos round_ne round_ni round_pi round_z "
-    "deriv_rtx deriv_rty deriv_rtx_coarse deriv_rty_coarse deriv_rtx_fine deriv_rty_fine".split()
-)
+FLOAT_OPS = word_set("add mul div mad max min dp2 dp3 dp4 exp log frc rcp rsq sqrt sin cos round_ne round_ni round_pi round_z "
+    "deriv_rtx deriv_rty deriv_rtx_coarse deriv_rty_coarse deriv_rtx_fine deriv_rty_fine")
 """Results that may be saturated, sources that may be negated as floats."""
 
 COMPONENTWISE = (
-    frozenset(
-        """mov movc and or xor not iadd imul imul_hi umul_hi imad imax imin umax umin ineg ishl ishr ushr udiv urem
+    word_set("""mov movc and or xor not iadd imul imul_hi umul_hi imad imax imin umax umin ineg ishl ishr ushr udiv urem
         uaddc_carry usubb_borrow countbits firstbit_hi firstbit_lo firstbit_shi bfrev ubfe ibfe bfi ftoi ftou itof utof
-        f32tof16 f16tof32 msad fneg fabs sat phi""".split()
-    )
+        f32tof16 f16tof32 msad fneg fabs sat phi""")
     | (FLOAT_OPS - {"dp2", "dp3", "dp4"})
     | (COMPARES - {"deq", "dne", "dlt", "dge"})
 )
 
-DOUBLE_OPS = frozenset("dadd dmul dmin dmax ddiv drcp dfma deq dne dlt dge dtof ftod dtoi dtou itod utod".split())
+DOUBLE_OPS = word_set("dadd dmul dmin dmax ddiv drcp dfma deq dne dlt dge dtof ftod dtoi dtou itod utod")
 
-GRADIENTS = frozenset(
-    "sample sample_b sample_c lod deriv_rtx deriv_rty deriv_rtx_coarse deriv_rty_coarse deriv_rtx_fine "
-    "deriv_rty_fine".split()
-)
+GRADIENTS = word_set("sample sample_b sample_c lod deriv_rtx deriv_rty deriv_rtx_coarse deriv_rty_coarse deriv_rtx_fine "
+    "deriv_rty_fine")
 """Operations that look at neighbouring pixels."""
 
-EFFECTS = frozenset(
-    """discard output emit cut sync store_uav_typed store_raw store_structured array_store atomic alloc consume abort
-    """.split()
-)
+EFFECTS = word_set("""discard output emit cut sync store_uav_typed store_raw store_structured array_store atomic alloc consume abort
+    """)
 """Operations that stay where they are and stay even if nobody wants their lanes."""
 
 

@@ -71,7 +71,7 @@ class ExpressionLowering(PlaceLowering):
     def resource_element(self, node: tree.Element) -> Place:
         raise NotImplementedError
 
-    def resource(self, node: tree.Expression) -> Resource:
+    def resource(self, node: tree.Expression) -> Resource:  # noqa: RET503 - the last call does not return
         """The resource that an expression of object type names."""
         if isinstance(node, tree.Reference):
             variable = node.variable

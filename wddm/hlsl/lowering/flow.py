@@ -8,6 +8,7 @@ unrolled loop, set a flag; what follows is put under its negation, so that no ju
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from wddm.hlsl import tree
@@ -70,9 +71,8 @@ class FlowLowering(ExpressionLowering):
             if guard is TRUE:
                 self.dead = "virtual"
                 return
-            rest = nodes[index + 1 :]
-            if rest:
-                self.guarded(guard, lambda: self.statements(rest), nodes[index].token)
+            if index + 1 < len(nodes):
+                self.guarded(guard, partial(self.statements, nodes[index + 1 :]), node.token)
             return
 
     def stopped(self) -> bool:

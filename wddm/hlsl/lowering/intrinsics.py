@@ -439,8 +439,7 @@ class IntrinsicLowering(FlowLowering):
 
     def color_to_ubyte4(self, kind: str, x: Vec) -> Vec:
         """Components times 255.002, in the order z y x w, truncated."""
-        scaled = self.b.op("round_z", self.b.op("mul", tuple(x[i] for i in (2, 1, 0, 3)), self.c(255.001953)))
-        return scaled
+        return self.b.op("round_z", self.b.op("mul", tuple(x[i] for i in (2, 1, 0, 3)), self.c(255.001953)))
 
     def is_special(self, which: str, x: Vec) -> Vec:
         b = self.b
@@ -520,8 +519,9 @@ _VALUES: dict[str, _Plain] = {
 }  # fmt: skip
 
 _HANDLERS: dict[str, Callable[[IntrinsicLowering, tree.CallIntrinsic], Vec]] = {
-    "clip": I.clip, "sincos": I.sincos, "modf": I.modf, "frexp": I.frexp, "asuint": I.asuint, "asdouble": I.asdouble, "msad4": I.msad4,
-    "asfloat": lambda self, node: self.value(node.arguments[0]), "asint": lambda self, node: self.value(node.arguments[0]),
+    "clip": I.clip, "sincos": I.sincos, "modf": I.modf, "frexp": I.frexp, "asuint": I.asuint, "asdouble": I.asdouble,
+    "msad4": I.msad4, "asfloat": lambda self, node: self.value(node.arguments[0]),
+    "asint": lambda self, node: self.value(node.arguments[0]),
     "mul": I.multiply, "transpose": I.transpose, "determinant": I.determinant,
     "EvaluateAttributeAtCentroid": I.evaluate_attribute, "EvaluateAttributeAtSample": I.evaluate_attribute,
     "EvaluateAttributeSnapped": I.evaluate_attribute, "GetRenderTargetSampleCount": I.sample_count,

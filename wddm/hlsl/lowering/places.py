@@ -128,7 +128,7 @@ class PlaceLowering(State):
         dynamic = scaled if place.dynamic is None else self.b.one("iadd", place.dynamic, scaled)
         return replace(place, type=type_.element, dynamic=dynamic)
 
-    def spill(self, place: Place, index: Value, token: Token) -> Place:
+    def spill(self, place: Place, index: Value, token: Token) -> Place:  # noqa: RET503 - the last call does not return
         """An unknown index into something that lives in values: constants go to the icb, variables to memory."""
         if place.storage == "variable":
             variable = place.base

@@ -74,7 +74,7 @@ class ResourceLowering(IntrinsicLowering):
         level = self.value(node.level) if node.level is not None else ()
         return Place("typed", (resource, level), type_.element, address=index)
 
-    def held(self, node: tree.Expression) -> Place:
+    def held(self, node: tree.Expression) -> Place:  # noqa: RET503 - the last call does not return
         """The place that a patch parameter is bound to."""
         if isinstance(node, tree.Reference):
             found = self.env.get(node.variable)

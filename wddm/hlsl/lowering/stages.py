@@ -221,7 +221,8 @@ class StageLowering(ResourceLowering):
             special = element.register_type
             register_file = special.name if special is not None else file
             number = 0 if special is not None else element.register
-            register = fixed(self.b.fixed, register_file, None, number)
+            same_for_group = special is RegisterType.INPUT_THREAD_GROUP_ID
+            register = fixed(self.b.fixed, register_file, None, number, varying=not same_for_group)
             if special is not None:
                 phase.special_inputs[special] = phase.special_inputs.get(special, 0)
             values: Vec = tuple(register.lanes[element.start + i] for i in range(element.count))
@@ -349,7 +350,8 @@ class StageLowering(ResourceLowering):
     def domain_patches(self, patches: list[tree.Variable]) -> None:
         for parameter in patches:
             type_ = parameter.type
-            assert isinstance(type_, Object) and type_.element is not None
+            assert isinstance(type_, Object)
+            assert type_.element is not None
             elements = self.patch_elements(parameter, type_.element)
             self.shader.inputs += elements
             self.finish_signature(elements, output=False)
@@ -441,7 +443,8 @@ class StageLowering(ResourceLowering):
                 self.report(4502, f"invalid {self.profile} input semantic '{element.name}'", element.position)
         for number, parameter in enumerate(streams):
             type_ = parameter.type
-            assert isinstance(type_, Object) and type_.element is not None
+            assert isinstance(type_, Object)
+            assert type_.element is not None
             topology = _TOPOLOGIES[type_.kind.name]
             if len(streams) > 1 and topology is not Topology.POINTLIST:
                 self.report(3660, "several streams must all be point streams", parameter.position)
@@ -553,7 +556,8 @@ class StageLowering(ResourceLowering):
                     if not shader.inputs:
                         shader.inputs = elements
                 file = "OUTPUT_CONTROL_POINT" if output else "INPUT_CONTROL_POINT" if fork else "INPUT"
-                self.env[parameter] = Place("vertex", VertexArray(file, elements, type_.count), Array.of(type_.element, type_.count))
+                array = VertexArray(file, elements, type_.count)
+                self.env[parameter] = Place("vertex", array, Array.of(type_.element, type_.count))
                 continue
             if parameter.is_out:
                 outs.append((parameter, self.elements_of(parameter)))
