@@ -555,7 +555,8 @@ class Translator:
         f = self.f
         region = self.regions[-1]
         outer = self.regions[-2]
-        f.jump(region.end)
+        if region.uniform:
+            f.jump(region.end)
         f.place(region.else_label)
         region.else_label = ""
         if region.uniform:
