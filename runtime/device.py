@@ -24,8 +24,8 @@ from wddm.wire.message import Descriptor
 from .core_layer import CoreLayer
 from .errors import ApiError, api_code, invalid_arg, require
 from .objects import DeviceObject, ObjectTable
+from .presenting import FrameQueue
 from .resources import format_info
-from .swap_chain import FrameQueue
 from .turn import Turn
 from .umd_host import Adapter, DriverDevice
 

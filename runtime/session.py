@@ -16,25 +16,27 @@ import trio
 
 from wddm.client.enums import FeatureLevel
 from wddm.ddi import d3d10umddi as dd
-from wddm.ddi.dxgiformat import DXGI_FROM_D3DDDIFORMAT
 from wddm.ddi.status import HRESULT
 from wddm.trace import Tracer
 from wddm.wire import api, thunk
 from wddm.wire.channel import Channel, ChannelClosed
 from wddm.wire.connection import RemoteError
-from wddm.wire.message import Descriptor, Nothing, ProtocolError, Struct
+from wddm.wire.message import Nothing, ProtocolError, Struct
 from wddm.wire.transport import Transport
 
-from .device import DEFAULT_FRAME_LATENCY, Device
+from .context_requests import ContextRequests
+from .device import Device
+from .display_requests import DisplayRequests
 from .errors import ApiError, require
+from .kernel_link import KernelLink, hresult_of
 from .objects import DeviceObject, Kind, ObjectTable
-from .queries import Query, create_query, get_data
+from .queries import create_query
 from .resources import Resource, buffer_of, create_in_driver, format_info, texture_of
 from .shaders import create_input_layout, create_shader
 from .states import create_blend_state, create_depth_stencil_state, create_rasterizer_state, create_sampler_state
-from .swap_chain import MAX_FRAME_LATENCY, SwapChain, create_swap_chain, described
-from .thunks import S_OK, KernelDevice, KernelLink, hresult_of
-from .umd_host import Adapter, settle
+from .swap_chain import SwapChain
+from .thunks import KernelDevice
+from .umd_host import Adapter
 from .views import create_view
 
 _log = logging.getLogger("runtime")
@@ -51,7 +53,7 @@ END_TIMEOUT: Final = 5.0  #: seconds that a driver may take to destroy its devic
 ConnectKernel = Callable[[], Awaitable[Transport]]
 
 
-class Session:
+class Session(ContextRequests, DisplayRequests):
     """A client of the runtime."""
 
     def __init__(self, transport: Transport, connect_kernel: ConnectKernel, driver: str | None) -> None:
@@ -188,27 +190,6 @@ class Session:
         finally:
             self._release()
 
-    def device(self, id: int) -> Device:
-        """A live device. Raises ApiError."""
-        device = self._device(id)
-        device.check_removed()
-        return device
-
-    def _device(self, id: int) -> Device:
-        device = self.devices.get(id)
-        if device is None:
-            raise self.objects.refuse(id, Device, "device")
-        return device
-
-    def _turn(self, device: Device, call: Callable[[], Awaitable[Any]]) -> Any:
-        """Do something in the driver when it is its turn, unless the device was lost meanwhile."""
-
-        def begin() -> Awaitable[Any]:
-            device.check_removed()
-            return call()
-
-        return device.turn.enter(begin)
-
     async def hello(self, m: api.Hello) -> api.HelloReply:
         """Agree on the protocol, connect to the kernel."""
         if (m.protocol, m.version) != (api.API.name, api.API.version):
@@ -233,44 +214,6 @@ class Session:
         return api.HelloReply(
             protocol=api.API.name, version=api.API.version, descriptors=self.channel.passes_descriptors
         )
-
-    # ----- adapter and display ---------------------------------------------------------------------------------------------
-
-    async def get_adapter_info(self, m: api.GetAdapterInfo) -> thunk.AdapterInfo:
-        return await self.link.refresh()
-
-    async def read_display(self, m: api.ReadDisplay) -> thunk.Scanout:
-        message = thunk.ReadScanout(hAdapter=self.link.hAdapter, VidPnSourceId=m.source)
-        return await self.link.request(message, thunk.Scanout)
-
-    async def display_modes(self, source: int) -> list[thunk.DisplayMode]:
-        """The modes of an output."""
-        message = thunk.GetDisplayModeList(hAdapter=self.link.hAdapter, VidPnSourceId=source)
-        return (await self.link.request(message, thunk.DisplayModes)).modes
-
-    async def get_display_modes(self, m: api.GetDisplayModes) -> api.DisplayModeList:
-        modes = await self.display_modes(m.source)
-        return api.DisplayModeList(
-            modes=[
-                api.DisplayModeInfo(
-                    width=mode.width,
-                    height=mode.height,
-                    format=DXGI_FROM_D3DDDIFORMAT.get(mode.format, mode.format),  # type: ignore[call-overload]
-                    refresh_numerator=mode.refresh_numerator,
-                    refresh_denominator=mode.refresh_denominator,
-                )
-                for mode in modes
-            ]
-        )
-
-    async def wait_for_vblank(self, source: int) -> thunk.VerticalBlank:
-        """The next vertical blank."""
-        message = thunk.WaitForVerticalBlankEvent(hAdapter=self.link.hAdapter, VidPnSourceId=source)
-        return await self.link.request(message, thunk.VerticalBlank)
-
-    async def wait_for_vertical_blank(self, m: api.WaitForVerticalBlank) -> api.VerticalBlankInfo:
-        blank = await self.wait_for_vblank(m.source)
-        return api.VerticalBlankInfo(vblank_count=blank.vblank_count, time_ns=blank.time_ns)
 
     # ----- devices ---------------------------------------------------------------------------------------------------------
 
@@ -409,173 +352,3 @@ class Session:
 
         return self._turn(device, made)
 
-    # ----- commands, mapping, waiting --------------------------------------------------------------------------------------
-
-    def execute_commands(self, m: api.ExecuteCommands) -> Any:
-        """A batch. What is not allowed in it is reported; what is no command at all ends the session."""
-        device = self.devices.get(m.device)
-        if device is None:
-            raise ProtocolError(f"execute_commands: {m.device} is no device")
-        result = device.turn.enter(lambda: self._execute(device, m))
-        if isawaitable(result):
-            return result
-        if self.link.channel.congested or self.channel.congested:
-            return self._drained()
-        return None
-
-    async def _drained(self) -> None:
-        """A slow kernel slows the client, and so does a client that does not read what it is told."""
-        await self.link.channel.drained()
-        await self.channel.drained()
-
-    def _execute(self, device: Device, m: api.ExecuteCommands) -> Any:
-        pending = device.context.execute(m.commands)
-        if not m.signal:
-            return pending
-        if pending is None and device.removed is None:
-            self.link.corked = True
-            pending = device.ddi.pfnFlush()
-            if pending is None:
-                self._signal(device, m.signal)
-                return None
-        return self._signal_later(device, m.signal, pending)
-
-    async def _signal_later(self, device: Device, value: int, pending: Any) -> None:
-        try:
-            if pending is not None:
-                self.link.corked = False
-                await pending
-            if device.removed is None:
-                await settle(device.ddi.pfnFlush())
-        finally:
-            self._signal(device, value)
-
-    def _signal(self, device: Device, value: int) -> None:
-        """Queue the fence behind everything of the device, in the same write as its last submission."""
-        self.link.corked = False
-        contexts = list(device.kernel.contexts)
-        if contexts and device.removed is None:
-            device.kernel.signal(contexts[0], [device.fence], value, 0, contexts[1:])
-        self._release()
-
-    async def wait_fence(self, m: api.WaitFence) -> None:
-        device = self.device(m.device)
-        code = await device.kernel.wait_from_cpu([device.fence], [m.value])
-        device.check_removed()
-        if code != S_OK:
-            raise ApiError(code, "waiting for the fence failed")
-
-    def map(self, m: api.Map) -> Any:
-        resource = self.objects.get(m.resource, Resource, "resource")
-        device = resource.device
-
-        async def mapped() -> api.Mapped:
-            _, found = await device.context.map(m.resource, m.subresource, m.type, m.flags)
-            return self._mapped(device, resource, m, found)
-
-        return self._turn(device, mapped)
-
-    def _mapped(self, device: Device, resource: Resource, m: api.Map, found: dd.D3D10DDI_MAPPED_SUBRESOURCE) -> api.Mapped:
-        """Mapped memory for the client: the pages where they can be passed on, else the bytes."""
-        mip = m.subresource % resource.mip_levels
-        row, slice_, _ = resource.mip_bytes(mip)
-        depth = resource.size(mip)[2]
-        row_pitch, depth_pitch = found.RowPitch or row, found.DepthPitch or found.RowPitch or slice_
-        rows = slice_ // row if row else 1
-        size = (depth - 1) * depth_pitch + (rows - 1) * row_pitch + row
-        view = memoryview(found.pData).cast("B")  # type: ignore[arg-type]
-        size = min(size, view.nbytes)
-        reply = api.Mapped(row_pitch=row_pitch, depth_pitch=depth_pitch, size=size)
-        place = device.kernel.pages_at(view) if self.channel.passes_descriptors else None
-        if place is not None and place[1] + size <= place[0].array.nbytes:
-            pages, reply.offset = place
-            assert pages.memory is not None
-            reply.memory_id, reply.memory_size = pages.memory_id, pages.array.nbytes
-            if not pages.told:
-                pages.told = True
-                device.kernel.pass_on(pages)
-                reply.memory = Descriptor(pages.memory.descriptor)
-        elif m.type != 4:  # whoever discards does not see what was there
-            reply.data = bytes(view[:size])
-        return reply
-
-    async def get_data(self, m: api.GetData) -> api.QueryData:
-        query = self.objects.get(m.query, Query, "query")
-        device = query.device
-        require(not m.flags & ~1, f"flags: {m.flags:#x} has unknown bits")
-        if query.begun or not query.issued:
-            raise ApiError(HRESULT.DXGI_ERROR_INVALID_CALL, "query: it was not ended, there is no result to come")
-        reply: api.QueryData = await self._turn_result(device, lambda: get_data(query, m.flags))
-        while m.wait and not reply.ready:
-            # The result is written by work that is submitted by now: it is there when the device's stream has passed this point.
-            await self._pass(device)
-            reply = await self._turn_result(device, lambda: get_data(query, 0))
-        return reply
-
-    async def _turn_result(self, device: Device, call: Callable[[], Awaitable[Any]]) -> Any:
-        return await settle(self._turn(device, call))
-
-    async def _pass(self, device: Device) -> None:
-        """Wait until the GPU has done what the device has submitted, by a fence of its own."""
-        code, fence = await device.kernel.create_fence()
-        device.check_removed()
-        if code != S_OK:
-            raise ApiError(code, "the kernel gives no fence")
-        try:
-            contexts = list(device.kernel.contexts)
-            device.kernel.signal(contexts[0], [fence], 1, 0, contexts[1:])
-            await device.kernel.wait_from_cpu([fence], [1])
-        finally:
-            device.kernel.destroy_fence(fence)
-        device.check_removed()
-
-    # ----- swap chains -----------------------------------------------------------------------------------------------------
-
-    def create_swap_chain(self, m: api.CreateSwapChain) -> Any:
-        device = self.device(m.device)
-
-        async def made() -> api.SwapChainCreated:
-            chain = await create_swap_chain(device, m)
-            chain.id = device.publish(chain)
-            return described(chain, [device.publish(x) for x in chain.visible_buffers])
-
-        return self._turn(device, made)
-
-    def _chain(self, id: int) -> SwapChain:
-        chain = self.objects.get(id, SwapChain, "swap_chain")
-        chain.device.check_removed()
-        return chain
-
-    async def present(self, m: api.Present) -> api.Presented:
-        return api.Presented(status=await self._chain(m.swap_chain).present(m.sync_interval, m.flags))
-
-    def resize_buffers(self, m: api.ResizeBuffers) -> Any:
-        chain = self._chain(m.swap_chain)
-        device = chain.device
-
-        async def resized() -> api.SwapChainCreated:
-            await chain.resize(m)
-            return described(chain, [device.publish(x) for x in chain.visible_buffers])
-
-        return self._turn(device, resized)
-
-    def get_frame_statistics(self, m: api.GetFrameStatistics) -> api.FrameStatistics:
-        return self._chain(m.swap_chain).statistics()
-
-    def get_last_present_count(self, m: api.GetLastPresentCount) -> api.PresentCount:
-        return api.PresentCount(count=self._chain(m.swap_chain).present_count)
-
-    def set_maximum_frame_latency(self, m: api.SetMaximumFrameLatency) -> None:
-        device = self.device(m.device)
-        if m.latency > MAX_FRAME_LATENCY:
-            raise ApiError(HRESULT.DXGI_ERROR_INVALID_CALL, f"latency: {m.latency} is not in 0..{MAX_FRAME_LATENCY}")
-        device.frame_latency = m.latency or DEFAULT_FRAME_LATENCY
-        device.frames.wake()
-
-    async def set_gamma_control(self, m: api.SetGammaControl) -> None:
-        chain = self._chain(m.swap_chain)
-        require(len(m.ramp) in (0, 1536), f"ramp: {len(m.ramp)} bytes, three tables of 256 u16 have 1536")
-        if not chain.owner:
-            raise ApiError(HRESULT.DXGI_ERROR_NOT_CURRENTLY_AVAILABLE, "swap_chain: it does not own its output")
-        message = thunk.SetGammaRamp(hDevice=chain.device.kernel.hDevice, VidPnSourceId=chain.source, ramp=m.ramp)
-        await self.link.request(message, Nothing)

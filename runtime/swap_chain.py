@@ -11,9 +11,7 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-import trio
-
-from wddm.client.enums import BindFlag, BufferUsage, PresentFlag, SwapChainFlag, SwapEffect, Usage
+from wddm.client.enums import BindFlag, BufferUsage, PresentFlag, SwapEffect, Usage
 from wddm.ddi import d3d10umddi as dd
 from wddm.ddi.d3dukmdt import D3DDDI_RATIONAL
 from wddm.ddi.dxgiddi import (
@@ -28,107 +26,32 @@ from wddm.ddi.dxgiddi import (
     DXGI_DDI_PRIMARY_DESC,
     DXGI_DDI_PRIMARY_DRIVER_FLAGS,
     DXGI_DDI_PRIMARY_FLAGS,
-    DXGIDDICB_PRESENT,
 )
-from wddm.ddi.dxgiformat import DISPLAY_MODE_FORMATS, DXGI_FORMAT, FLIP_MODEL_FORMATS, FORMATS
+from wddm.ddi.dxgiformat import DXGI_FORMAT, FORMATS
 from wddm.ddi.status import HRESULT, hresult_name
 from wddm.wire import api, thunk
 from wddm.wire.channel import ChannelClosed
 from wddm.wire.connection import RemoteError
 from wddm.wire.message import Nothing
 
-from .errors import ApiError, api_code, invalid_call, require
+from .errors import ApiError, api_code, invalid_call
 from .objects import DeviceObject, Kind
-from .resources import MAX_TEXTURE_DIMENSION, Texture, create_in_driver
+from .presenting import KMT_BLT, KMT_FLIP, KMT_FLIP_RESTART, PresentContext
+from .resources import Texture, create_in_driver
+from .swap_chain_rules import check_description, check_present, flips
 
 if TYPE_CHECKING:
     from .device import Device
 
 _log = logging.getLogger("runtime")
 
-MAX_BUFFERS: Final = 16  #: DXGI_MAX_SWAP_CHAIN_BUFFERS
-MAX_FRAME_LATENCY: Final = 16
 OWNER_EXCLUSIVE: Final = 2
 OWNER_UNOWNED: Final = 0
-_FLIP_EFFECTS: Final = (SwapEffect.FLIP_SEQUENTIAL, SwapEffect.FLIP_DISCARD)
 _USAGES: Final = (
     (BufferUsage.RENDER_TARGET_OUTPUT, BindFlag.RENDER_TARGET),
     (BufferUsage.SHADER_INPUT, BindFlag.SHADER_RESOURCE),
     (BufferUsage.UNORDERED_ACCESS, BindFlag.UNORDERED_ACCESS),
 )
-# D3DKMT_PRESENTFLAGS
-KMT_BLT: Final = 0x1
-KMT_FLIP: Final = 0x4
-KMT_FLIP_RESTART: Final = 0x20
-
-_PRESENT_FLAGS: Final = (
-    PresentFlag.TEST
-    | PresentFlag.DO_NOT_SEQUENCE
-    | PresentFlag.RESTART
-    | PresentFlag.DO_NOT_WAIT
-    | PresentFlag.STEREO_PREFER_RIGHT
-    | PresentFlag.STEREO_TEMPORARY_MONO
-    | PresentFlag.RESTRICT_TO_OUTPUT
-    | PresentFlag.USE_DURATION
-    | PresentFlag.ALLOW_TEARING
-)
-
-
-class PresentContext:
-    """pDXGIContext of one present: what the callback must know, and where its retirement goes."""
-
-    __slots__ = ("chain", "count", "flags", "id", "interval", "submitted")
-
-    def __init__(self, chain: SwapChain, id: int, count: int, flags: int, interval: int) -> None:
-        self.chain = chain
-        self.id = id
-        self.count = count
-        self.flags = flags
-        self.interval = interval
-        self.submitted = False
-
-    def message(self, arg: DXGIDDICB_PRESENT) -> thunk.Present:
-        """The thunk of the driver's callback."""
-        interval = int(arg.SyncIntervalOverride) if arg.SyncIntervalOverrideValid else self.interval
-        return thunk.Present(
-            hContext=arg.hContext,
-            id=self.id,
-            hSource=arg.hSrcAllocation,
-            hDestination=arg.hDstAllocation,
-            VidPnSourceId=self.chain.source,
-            flags=self.flags,
-            flip_interval=interval,
-        )
-
-    def retired(self, message: thunk.PresentRetired) -> None:
-        """The kernel is done with it."""
-        self.chain.on_retired(self, message)
-
-
-class FrameQueue:
-    """Presents of a device that the display is not done with: at most as many as the frame latency."""
-
-    def __init__(self) -> None:
-        self.outstanding = 0
-        self._changed = trio.Event()
-
-    def add(self) -> None:
-        """One more."""
-        self.outstanding += 1
-
-    def done(self) -> None:
-        """One less."""
-        self.outstanding -= 1
-        self.wake()
-
-    def wake(self) -> None:
-        """Let waiters look again."""
-        changed, self._changed = self._changed, trio.Event()
-        changed.set()
-
-    async def wait(self) -> None:
-        """Until something changes."""
-        await self._changed.wait()
 
 
 class SwapChain(DeviceObject):
@@ -172,7 +95,7 @@ class SwapChain(DeviceObject):
     @property
     def flips(self) -> bool:
         """Whether the swap effect is one of the flip model."""
-        return self.effect in _FLIP_EFFECTS
+        return flips(self.desc)
 
     @property
     def visible_buffers(self) -> list[Texture]:
@@ -291,32 +214,11 @@ class SwapChain(DeviceObject):
 
     # ----- presenting ------------------------------------------------------------------------------------------------------
 
-    def check_present(self, interval: int, flags: int) -> None:
-        """The rules of IDXGISwapChain::Present. Raises DXGI_ERROR_INVALID_CALL."""
-        if interval > 4:
-            raise invalid_call(f"sync_interval: {interval} is not in 0..4")
-        unknown = flags & ~int(_PRESENT_FLAGS)
-        if unknown:
-            raise invalid_call(f"flags: {flags:#x} has unknown bits ({unknown:#x})")
-        if flags & (PresentFlag.STEREO_PREFER_RIGHT | PresentFlag.STEREO_TEMPORARY_MONO):
-            raise invalid_call("flags: the chain is not stereo")
-        if flags & PresentFlag.RESTRICT_TO_OUTPUT:
-            raise invalid_call("flags: RESTRICT_TO_OUTPUT needs an output given at creation")
-        if flags & PresentFlag.USE_DURATION:
-            raise invalid_call("flags: USE_DURATION without a present duration")
-        if flags & PresentFlag.RESTART and not self.flips:
-            raise invalid_call("flags: RESTART is for flip-model chains")
-        if flags & PresentFlag.ALLOW_TEARING:
-            if not self.desc.flags & SwapChainFlag.ALLOW_TEARING:
-                raise invalid_call("flags: ALLOW_TEARING needs a chain created with ALLOW_TEARING")
-            if interval:
-                raise invalid_call(f"sync_interval: {interval} with ALLOW_TEARING, which needs 0")
-
     async def present(self, interval: int, flags: int) -> int:
         """Present; returns S_OK or DXGI_STATUS_OCCLUDED. Raises ApiError."""
         device = self.device
         device.check_removed()
-        self.check_present(interval, flags)
+        check_present(self.desc, interval, flags)
         if not (self.owner and self.has_mode) and not await device.on_turn(self.acquire):
             return int(HRESULT.DXGI_STATUS_OCCLUDED)
         if flags & PresentFlag.TEST:
@@ -550,51 +452,6 @@ async def chain_size(device: Device, width: int, height: int, source: int) -> tu
     if not modes:
         raise ApiError(HRESULT.DXGI_ERROR_NOT_FOUND, f"source: output {source} has no mode")
     return width or modes[0].width, height or modes[0].height
-
-
-def check_description(device: Device, m: api.CreateSwapChain) -> None:
-    """The rules of DXGI_SWAP_CHAIN_DESC1. Raises DXGI_ERROR_INVALID_CALL or E_INVALIDARG."""
-    if m.swap_effect not in SwapEffect._value2member_map_:
-        raise invalid_call(f"swap_effect: {m.swap_effect} is no DXGI_SWAP_EFFECT")
-    effect = SwapEffect(m.swap_effect)
-    flips = effect in _FLIP_EFFECTS
-    if m.format not in DXGI_FORMAT._value2member_map_ or m.format == DXGI_FORMAT.FORCE_UINT:
-        raise invalid_call(f"format: {m.format} is no DXGI_FORMAT")
-    format = DXGI_FORMAT(m.format)
-    allowed = FLIP_MODEL_FORMATS if flips else DISPLAY_MODE_FORMATS
-    if format not in allowed:
-        raise invalid_call(f"format: {format.name} cannot be that of a {'flip' if flips else 'blt'}-model swap chain")
-    least = 2 if flips else 1
-    if not least <= m.buffer_count <= MAX_BUFFERS:
-        raise invalid_call(f"buffer_count: {m.buffer_count} is not in {least}..{MAX_BUFFERS}")
-    if m.sample_count != 1 and effect is not SwapEffect.DISCARD:
-        raise invalid_call(f"sample_count: {m.sample_count}, only DISCARD chains can be multisampled")
-    if m.sample_count == 0 or (m.sample_count == 1 and m.sample_quality):
-        raise invalid_call(f"sample_count, sample_quality: {m.sample_count}, {m.sample_quality}")
-    if m.sample_count > 1:
-        levels = device.quality_levels(format, m.sample_count)
-        require(m.sample_quality < levels, f"sample_count: {format.name} has {levels} quality levels at {m.sample_count} samples")
-    unknown = m.buffer_usage & ~int(
-        BufferUsage.SHADER_INPUT
-        | BufferUsage.RENDER_TARGET_OUTPUT
-        | BufferUsage.BACK_BUFFER
-        | BufferUsage.DISCARD_ON_PRESENT
-        | BufferUsage.UNORDERED_ACCESS
-    )
-    if unknown:
-        raise invalid_call(f"buffer_usage: {m.buffer_usage:#x} has bits that a back buffer cannot have ({unknown:#x})")
-    unknown = m.flags & ~int(
-        SwapChainFlag.NONPREROTATED | SwapChainFlag.ALLOW_MODE_SWITCH | SwapChainFlag.ALLOW_TEARING
-    )
-    if unknown:
-        raise invalid_call(f"flags: {m.flags:#x} has bits that are not supported ({unknown:#x})")
-    if m.flags & SwapChainFlag.ALLOW_TEARING and not flips:
-        raise invalid_call("flags: ALLOW_TEARING is for flip-model chains")
-    if m.scaling > 2:
-        raise invalid_call(f"scaling: {m.scaling} is no DXGI_SCALING")
-    for name, value in (("width", m.width), ("height", m.height)):
-        if not 0 < value <= MAX_TEXTURE_DIMENSION:
-            raise invalid_call(f"{name}: {value} is not in 1..{MAX_TEXTURE_DIMENSION}")
 
 
 async def create_swap_chain(device: Device, m: api.CreateSwapChain) -> SwapChain:

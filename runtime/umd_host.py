@@ -21,8 +21,9 @@ from wddm.trace import Tracer
 
 from .core_layer import CoreLayer
 from .errors import ApiError
+from .kernel_link import KernelLink
 from .objects import new_handle
-from .thunks import KernelDevice, KernelLink
+from .thunks import KernelDevice
 
 if TYPE_CHECKING:
     pass

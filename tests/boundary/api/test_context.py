@@ -477,9 +477,9 @@ async def test_state_is_sent_again_when_the_driver_asks() -> None:
 
 
 async def test_a_client_cannot_use_up_the_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
-    from runtime import thunks
+    from runtime import allocation_thunks
 
-    monkeypatch.setattr(thunks, "MAX_KEPT_DESCRIPTORS", 2)
+    monkeypatch.setattr(allocation_thunks, "MAX_KEPT_DESCRIPTORS", 2)
     async with one_client() as (_, gpu):
         device, _ = await new_device(gpu)
         ctx = device.immediate_context

@@ -13,7 +13,7 @@ from runtime.errors import ApiError
 from runtime.objects import Kind, ObjectTable
 from runtime.resources import Buffer, Resource, buffer_of, texture_of
 from runtime.states import blend_desc, depth_stencil_desc, rasterizer_desc, sampler_desc
-from runtime.swap_chain import check_description
+from runtime.swap_chain_rules import check_description
 from runtime.views import view_of
 from wddm.ddi.d3d10umddi import D3D10DDIRESOURCE_TYPE
 from wddm.ddi.status import HRESULT
