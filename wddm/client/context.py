@@ -21,93 +21,36 @@ from wddm.wire import api
 from wddm.wire import api_commands as c
 from wddm.wire.message import Nothing, Struct
 
-from .enums import CpuAccessFlag, Format, MapType, QueryType, Usage
+from .context_base import BATCH_COMMANDS as BATCH_COMMANDS
+from .context_bindings import ContextBindings
+from .device_base import as_array
+from .enums import CpuAccessFlag, MapType, QueryType, Usage
 from .errors import D3DError
 from .pixels import texels
 from .resources import (
-    BlendState,
     Buffer,
-    DepthStencilState,
     DepthStencilView,
-    InputLayout,
     Query,
-    RasterizerState,
     RenderTargetView,
     Resource,
-    SamplerState,
-    Shader,
     ShaderResourceView,
     Texture,
     UnorderedAccessView,
 )
-from .upload import UPLOAD_FROM
-from .values import (
-    Mapped,
-    PipelineStatistics,
-    StreamOutputStatistics,
-    TimestampDisjoint,
-)
+from .values import Mapped, PipelineStatistics, StreamOutputStatistics, TimestampDisjoint
 
 if TYPE_CHECKING:
-    from .device import Data, Device
+    from .device_base import Data
 
 _R = TypeVar("_R", bound=Struct)
 
-BATCH_COMMANDS: Final = 512  #: commands after which a batch goes out by itself
-BATCH_BYTES: Final = 1 << 20  #: bytes of data inside commands after which it does
 DEFAULT_SPIN: Final = 200.0  #: microseconds of looking at the fence page before waiting for a message
 _KEPT_STAGING: Final = 8
 _LOST: Final = 0xFFFF_FFFF_FFFF_FFFF  #: value of a fence whose signaller is lost
 
 
-def _ids(objects: Sequence[Any]) -> list[int]:
-    return [o.id if o is not None else 0 for o in objects]
-
-
-class ImmediateContext:
+class ImmediateContext(ContextBindings):
     """ID3D11DeviceContext of ``device``."""
-
-    def __init__(self, device: Device) -> None:
-        self.device = device
-        self._commands: list[tuple[Any, ...]] = []
-        self._bytes = 0
-        self._fence_value = 0
-        self._written: dict[tuple[int, int], npt.NDArray[np.uint8]] = {}
-        self._staging: dict[tuple[Any, ...], Resource] = {}
-
-    # ----- batches ---------------------------------------------------------------------------------------------------------
-
-    def _record(self, *command: Any) -> None:
-        self._commands.append(command)
-        if len(self._commands) >= BATCH_COMMANDS:
-            self.device.run_sync(self.send)
-
-    def _full(self) -> None:
-        self.device.run_sync(self.send)
-
-    def send(self, signal: int = 0) -> None:
-        """Send what was recorded, without asking the driver to submit it."""
-        commands, self._commands = self._commands, []
-        self._bytes = 0
-        doomed = self.device.doomed
-        while doomed:
-            commands.append((c.DESTROY, doomed.pop()))
-        if commands or signal:
-            self.device.send(api.ExecuteCommands(device=self.device.id, commands=commands, signal=signal))
-
-    async def _call(self, message: Struct, reply: type[_R]) -> _R:
-        answer = await self.device.call(message, reply)
-        self.device.raise_recorded()
-        return answer
-
-    def flush(self) -> None:
-        """ID3D11DeviceContext::Flush: submit to the GPU what was recorded."""
-        self._commands.append((c.FLUSH,))
-        self.device.run_sync(self.send)
-
-    def clear_state(self) -> None:
-        """Unbind everything and take the default states."""
-        self._record(c.CLEAR_STATE)
 
     # ----- waiting ---------------------------------------------------------------------------------------------------------
 
@@ -190,7 +133,7 @@ class ImmediateContext:
         subresource: int = 0,
     ) -> None:
         """Map a dynamic resource (WRITE_DISCARD or WRITE_NO_OVERWRITE), copy ``data`` to byte ``offset``, unmap: recorded."""
-        self._record(c.WRITE_DYNAMIC, resource.id, subresource, map_type, offset, self._place(_array(data)))
+        self._record(c.WRITE_DYNAMIC, resource.id, subresource, map_type, offset, self._place(as_array(data)))
 
     async def read_texture(self, texture: Texture, subresource: int = 0, box: Sequence[int] | None = None) -> npt.NDArray[Any]:
         """A copy of a subresource (or of ``box``: left, top, front, right, bottom, back) as a numpy array.
@@ -299,213 +242,6 @@ class ImmediateContext:
         if kind.name.startswith("SO_STATISTICS"):
             return StreamOutputStatistics(*values)
         return bool(values[0])
-
-    # ----- input assembler -------------------------------------------------------------------------------------------------
-
-    def ia_set_input_layout(self, input_layout: InputLayout | None) -> None:
-        """Bind an input layout."""
-        self._record(c.IA_SET_INPUT_LAYOUT, input_layout.id if input_layout is not None else 0)
-
-    def ia_set_vertex_buffers(
-        self,
-        start_slot: int,
-        vertex_buffers: Sequence[Buffer | None],
-        strides: Sequence[int],
-        offsets: Sequence[int],
-    ) -> None:
-        """Bind vertex buffers with strides and offsets in bytes."""
-        self._record(c.IA_SET_VERTEX_BUFFERS, start_slot, _ids(vertex_buffers), list(strides), list(offsets))
-
-    def ia_set_index_buffer(self, index_buffer: Buffer | None, format: int = Format.R32_UINT, offset: int = 0) -> None:
-        """Bind an index buffer of R16_UINT or R32_UINT indices."""
-        self._record(c.IA_SET_INDEX_BUFFER, index_buffer.id if index_buffer is not None else 0, format, offset)
-
-    def ia_set_primitive_topology(self, topology: int) -> None:
-        """Set how vertices make primitives."""
-        self._record(c.IA_SET_PRIMITIVE_TOPOLOGY, topology)
-
-    # ----- vertex shader stage -------------------------------------------------------------------------------------
-
-    def vs_set_shader(self, shader: Shader | None) -> None:
-        """Bind a vertex shader."""
-        self._record(c.SET_SHADER, 0, shader.id if shader is not None else 0)
-
-    def vs_set_constant_buffers(self, start_slot: int, constant_buffers: Sequence[Buffer | None]) -> None:
-        """Bind constant buffers of the vertex shader."""
-        self._record(c.SET_CONSTANT_BUFFERS, 0, start_slot, _ids(constant_buffers))
-
-    def vs_set_shader_resources(self, start_slot: int, shader_resource_views: Sequence[ShaderResourceView | None]) -> None:
-        """Bind shader-resource views of the vertex shader."""
-        self._record(c.SET_SHADER_RESOURCES, 0, start_slot, _ids(shader_resource_views))
-
-    def vs_set_samplers(self, start_slot: int, samplers: Sequence[SamplerState | None]) -> None:
-        """Bind samplers of the vertex shader."""
-        self._record(c.SET_SAMPLERS, 0, start_slot, _ids(samplers))
-
-    # ----- hull shader stage ---------------------------------------------------------------------------------------
-
-    def hs_set_shader(self, shader: Shader | None) -> None:
-        """Bind a hull shader."""
-        self._record(c.SET_SHADER, 1, shader.id if shader is not None else 0)
-
-    def hs_set_constant_buffers(self, start_slot: int, constant_buffers: Sequence[Buffer | None]) -> None:
-        """Bind constant buffers of the hull shader."""
-        self._record(c.SET_CONSTANT_BUFFERS, 1, start_slot, _ids(constant_buffers))
-
-    def hs_set_shader_resources(self, start_slot: int, shader_resource_views: Sequence[ShaderResourceView | None]) -> None:
-        """Bind shader-resource views of the hull shader."""
-        self._record(c.SET_SHADER_RESOURCES, 1, start_slot, _ids(shader_resource_views))
-
-    def hs_set_samplers(self, start_slot: int, samplers: Sequence[SamplerState | None]) -> None:
-        """Bind samplers of the hull shader."""
-        self._record(c.SET_SAMPLERS, 1, start_slot, _ids(samplers))
-
-    # ----- domain shader stage -------------------------------------------------------------------------------------
-
-    def ds_set_shader(self, shader: Shader | None) -> None:
-        """Bind a domain shader."""
-        self._record(c.SET_SHADER, 2, shader.id if shader is not None else 0)
-
-    def ds_set_constant_buffers(self, start_slot: int, constant_buffers: Sequence[Buffer | None]) -> None:
-        """Bind constant buffers of the domain shader."""
-        self._record(c.SET_CONSTANT_BUFFERS, 2, start_slot, _ids(constant_buffers))
-
-    def ds_set_shader_resources(self, start_slot: int, shader_resource_views: Sequence[ShaderResourceView | None]) -> None:
-        """Bind shader-resource views of the domain shader."""
-        self._record(c.SET_SHADER_RESOURCES, 2, start_slot, _ids(shader_resource_views))
-
-    def ds_set_samplers(self, start_slot: int, samplers: Sequence[SamplerState | None]) -> None:
-        """Bind samplers of the domain shader."""
-        self._record(c.SET_SAMPLERS, 2, start_slot, _ids(samplers))
-
-    # ----- geometry shader stage -----------------------------------------------------------------------------------
-
-    def gs_set_shader(self, shader: Shader | None) -> None:
-        """Bind a geometry shader."""
-        self._record(c.SET_SHADER, 3, shader.id if shader is not None else 0)
-
-    def gs_set_constant_buffers(self, start_slot: int, constant_buffers: Sequence[Buffer | None]) -> None:
-        """Bind constant buffers of the geometry shader."""
-        self._record(c.SET_CONSTANT_BUFFERS, 3, start_slot, _ids(constant_buffers))
-
-    def gs_set_shader_resources(self, start_slot: int, shader_resource_views: Sequence[ShaderResourceView | None]) -> None:
-        """Bind shader-resource views of the geometry shader."""
-        self._record(c.SET_SHADER_RESOURCES, 3, start_slot, _ids(shader_resource_views))
-
-    def gs_set_samplers(self, start_slot: int, samplers: Sequence[SamplerState | None]) -> None:
-        """Bind samplers of the geometry shader."""
-        self._record(c.SET_SAMPLERS, 3, start_slot, _ids(samplers))
-
-    # ----- pixel shader stage --------------------------------------------------------------------------------------
-
-    def ps_set_shader(self, shader: Shader | None) -> None:
-        """Bind a pixel shader."""
-        self._record(c.SET_SHADER, 4, shader.id if shader is not None else 0)
-
-    def ps_set_constant_buffers(self, start_slot: int, constant_buffers: Sequence[Buffer | None]) -> None:
-        """Bind constant buffers of the pixel shader."""
-        self._record(c.SET_CONSTANT_BUFFERS, 4, start_slot, _ids(constant_buffers))
-
-    def ps_set_shader_resources(self, start_slot: int, shader_resource_views: Sequence[ShaderResourceView | None]) -> None:
-        """Bind shader-resource views of the pixel shader."""
-        self._record(c.SET_SHADER_RESOURCES, 4, start_slot, _ids(shader_resource_views))
-
-    def ps_set_samplers(self, start_slot: int, samplers: Sequence[SamplerState | None]) -> None:
-        """Bind samplers of the pixel shader."""
-        self._record(c.SET_SAMPLERS, 4, start_slot, _ids(samplers))
-
-    # ----- compute shader stage ------------------------------------------------------------------------------------
-
-    def cs_set_shader(self, shader: Shader | None) -> None:
-        """Bind a compute shader."""
-        self._record(c.SET_SHADER, 5, shader.id if shader is not None else 0)
-
-    def cs_set_constant_buffers(self, start_slot: int, constant_buffers: Sequence[Buffer | None]) -> None:
-        """Bind constant buffers of the compute shader."""
-        self._record(c.SET_CONSTANT_BUFFERS, 5, start_slot, _ids(constant_buffers))
-
-    def cs_set_shader_resources(self, start_slot: int, shader_resource_views: Sequence[ShaderResourceView | None]) -> None:
-        """Bind shader-resource views of the compute shader."""
-        self._record(c.SET_SHADER_RESOURCES, 5, start_slot, _ids(shader_resource_views))
-
-    def cs_set_samplers(self, start_slot: int, samplers: Sequence[SamplerState | None]) -> None:
-        """Bind samplers of the compute shader."""
-        self._record(c.SET_SAMPLERS, 5, start_slot, _ids(samplers))
-
-    def cs_set_unordered_access_views(
-        self,
-        start_slot: int,
-        unordered_access_views: Sequence[UnorderedAccessView | None],
-        initial_counts: Sequence[int] | None = None,
-    ) -> None:
-        """Bind unordered-access views of the compute shader; a count of 0xFFFFFFFF keeps the view's own."""
-        views = _ids(unordered_access_views)
-        self._record(c.CS_SET_UNORDERED_ACCESS_VIEWS, start_slot, views, _counts(views, initial_counts))
-
-    # ----- stream output, rasterizer, output merger ------------------------------------------------------------------------
-
-    def so_set_targets(self, targets: Sequence[Buffer | None], offsets: Sequence[int]) -> None:
-        """Bind stream-output buffers; an offset of 0xFFFFFFFF appends."""
-        self._record(c.SO_SET_TARGETS, _ids(targets), list(offsets))
-
-    def rs_set_state(self, rasterizer_state: RasterizerState | None) -> None:
-        """Bind a rasterizer state, None for the default."""
-        self._record(c.RS_SET_STATE, rasterizer_state.id if rasterizer_state is not None else 0)
-
-    def rs_set_viewports(self, viewports: Sequence[Sequence[float]]) -> None:
-        """Set the viewports."""
-        self._record(c.RS_SET_VIEWPORTS, [tuple(v) if len(v) == 6 else (*v, 0.0, 1.0)[:6] for v in viewports])
-
-    def rs_set_scissor_rects(self, rects: Sequence[Sequence[int]]) -> None:
-        """Set the scissor rectangles."""
-        self._record(c.RS_SET_SCISSOR_RECTS, [tuple(r) for r in rects])
-
-    def om_set_blend_state(
-        self,
-        blend_state: BlendState | None,
-        blend_factor: Sequence[float] | None = None,
-        sample_mask: int = 0xFFFF_FFFF,
-    ) -> None:
-        """Bind a blend state, None for the default."""
-        factor = (1.0, 1.0, 1.0, 1.0) if blend_factor is None else tuple(blend_factor)
-        self._record(c.OM_SET_BLEND_STATE, blend_state.id if blend_state is not None else 0, factor, sample_mask)
-
-    def om_set_depth_stencil_state(self, depth_stencil_state: DepthStencilState | None, stencil_ref: int = 0) -> None:
-        """Bind a depth-stencil state, None for the default."""
-        self._record(
-            c.OM_SET_DEPTH_STENCIL_STATE, depth_stencil_state.id if depth_stencil_state is not None else 0, stencil_ref
-        )
-
-    def om_set_render_targets(
-        self,
-        render_target_views: Sequence[RenderTargetView | None],
-        depth_stencil_view: DepthStencilView | None = None,
-    ) -> None:
-        """Bind render targets and a depth-stencil view; unbinds all others and the pixel shader's UAVs."""
-        dsv = depth_stencil_view.id if depth_stencil_view is not None else 0
-        self._record(c.OM_SET_RENDER_TARGETS, _ids(render_target_views), dsv)
-
-    def om_set_render_targets_and_unordered_access_views(
-        self,
-        render_target_views: Sequence[RenderTargetView | None] | None,
-        depth_stencil_view: DepthStencilView | None,
-        uav_start_slot: int,
-        unordered_access_views: Sequence[UnorderedAccessView | None] | None,
-        initial_counts: Sequence[int] | None = None,
-    ) -> None:
-        """Bind render targets and the pixel shader's UAVs; None keeps those that are bound."""
-        dsv = depth_stencil_view.id if depth_stencil_view is not None else 0
-        views = _ids(unordered_access_views or ())
-        self._record(
-            c.OM_SET_RENDER_TARGETS_AND_UNORDERED_ACCESS_VIEWS,
-            render_target_views is None,
-            _ids(render_target_views or ()),
-            dsv,
-            uav_start_slot,
-            unordered_access_views is None,
-            views,
-            _counts(views, initial_counts),
-        )
 
     # ----- draws and dispatches --------------------------------------------------------------------------------------------
 
@@ -632,12 +368,12 @@ class ImmediateContext:
     ) -> None:
         """Copy packed data (rows of the box one after another) into a resource that is neither dynamic nor staging."""
         if type(dst_resource) is Buffer and dst_box is None:  # a constant buffer before every draw: keep it short
-            self._record(c.UPDATE_SUBRESOURCE, dst_resource.id, dst_subresource, None, self._place(_array(data)), 0, 0)
+            self._record(c.UPDATE_SUBRESOURCE, dst_resource.id, dst_subresource, None, self._place(as_array(data)), 0, 0)
             return
-        array = _array(data)
+        array = as_array(data)
         row = depth = 0
         if isinstance(dst_resource, Texture):
-            from .device import invalid, pitches
+            from .device_base import invalid, pitches
 
             size = (*dst_resource.size(dst_subresource), 1, 1)[:3]
             if dst_box is not None:
@@ -681,29 +417,3 @@ class ImmediateContext:
     def set_predication(self, predicate: Query | None, predicate_value: bool = False) -> None:
         """Let later draws, dispatches, clears and copies depend on a predicate."""
         self._record(c.SET_PREDICATION, predicate.id if predicate is not None else 0, predicate_value)
-
-    # ----- data ------------------------------------------------------------------------------------------------------------
-
-    def _place(self, data: npt.NDArray[Any]) -> Any:
-        if data.nbytes < UPLOAD_FROM:
-            place: Any = data.tobytes()
-        else:
-            place = self.device.place(data)
-            if type(place) is tuple:
-                return place
-        size = len(place)
-        if size > api.MAX_DATA:
-            raise D3DError.of(HRESULT.E_INVALIDARG, f"data: {size} bytes, at most {api.MAX_DATA} travel in one piece")
-        self._bytes += size
-        if self._bytes > BATCH_BYTES:
-            self._full()
-            self._bytes = size
-        return place
-
-
-def _array(data: Data) -> npt.NDArray[Any]:
-    return data if isinstance(data, np.ndarray) else np.frombuffer(data, np.uint8)
-
-
-def _counts(views: list[int], counts: Sequence[int] | None) -> list[int]:
-    return [0xFFFF_FFFF] * len(views) if counts is None else list(counts)

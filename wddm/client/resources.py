@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Self
 from .enums import BindFlag, CpuAccessFlag, Format, QueryType, ResourceMiscFlag, ShaderStage, Usage
 
 if TYPE_CHECKING:
-    from .device import Device
+    from .device_base import DeviceBase
 
 __all__ = [
     "BlendState",
@@ -45,7 +45,7 @@ class DeviceChild:
 
     __slots__ = ("__weakref__", "device", "id")
 
-    def __init__(self, device: Device, id: int) -> None:
+    def __init__(self, device: DeviceBase, id: int) -> None:
         self.device = device
         self.id = id
 
@@ -76,7 +76,7 @@ class Resource(DeviceChild):
 
     def __init__(
         self,
-        device: Device,
+        device: DeviceBase,
         id: int,
         usage: int,
         bind_flags: int,
@@ -97,7 +97,7 @@ class Buffer(Resource):
 
     def __init__(
         self,
-        device: Device,
+        device: DeviceBase,
         id: int,
         usage: int,
         bind_flags: int,
@@ -127,7 +127,7 @@ class Texture(Resource):
 
     def __init__(
         self,
-        device: Device,
+        device: DeviceBase,
         id: int,
         usage: int,
         bind_flags: int,
@@ -217,7 +217,7 @@ class Shader(DeviceChild):
 
     __slots__ = ("stage",)
 
-    def __init__(self, device: Device, id: int, stage: ShaderStage) -> None:
+    def __init__(self, device: DeviceBase, id: int, stage: ShaderStage) -> None:
         super().__init__(device, id)
         self.stage = stage
 
@@ -257,6 +257,6 @@ class Query(DeviceChild):
 
     __slots__ = ("type",)
 
-    def __init__(self, device: Device, id: int, type: int) -> None:
+    def __init__(self, device: DeviceBase, id: int, type: int) -> None:
         super().__init__(device, id)
         self.type = QueryType(type)

@@ -26,6 +26,7 @@ class SwapChain(DeviceChild):
 
     def __init__(self, device: Device, session: Session, message: api.CreateSwapChain, reply: api.SwapChainCreated) -> None:
         super().__init__(device, reply.id)
+        self._resources = device
         self._session = session
         self.swap_effect = SwapEffect(message.swap_effect)
         self._message = message
@@ -65,7 +66,7 @@ class SwapChain(DeviceChild):
             if self._message.buffer_usage & usage:
                 bind |= flag
         self._buffers = [
-            self.device.adopt_texture(
+            self._resources.adopt_texture(
                 Texture2D,
                 id,
                 api.CreateTexture(
