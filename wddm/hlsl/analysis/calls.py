@@ -182,6 +182,8 @@ class CallAnalysis(ExpressionAnalysis):
             return tree.CallIntrinsic(token, VOID, name, [self.convert(arguments[0], source), *arguments[1:]])
         self.count(token, name, arguments, 2 if name == "mul" else 1)
         a = self.require_numeric(arguments[0])
+        for argument in arguments[1:]:
+            self.require_numeric(argument)
         if name == "mul":
             return self.multiply(token, arguments)
         if name == "transpose":

@@ -72,7 +72,12 @@ class Analysis(StatementAnalysis):
         elif isinstance(node, ast.BufferDeclaration):
             self.constant_buffer(node)
         elif isinstance(node, ast.Typedef):
-            self.declare(node.name, self.sized(self.resolve_type(node.type), node.dimensions, node.token), node.token)
+            if node.type.definition is not None:
+                self.structure(node.type.definition)
+                type_ = self.definition_type(node.type)
+            else:
+                type_ = self.resolve_type(node.type)
+            self.declare(node.name, self.sized(type_, node.dimensions, node.token), node.token)
         elif isinstance(node, ast.Namespace):
             self.declare(node.name, NamespaceSymbol(node.name), node.token)
             outer = self.namespace

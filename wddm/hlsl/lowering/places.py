@@ -178,10 +178,15 @@ class PlaceLowering(State):
         selected = place.select or tuple(range(lane_count(type_)))
         unit = 2 if type_.kind == "d" else 1
         if place.choice is not None:
-            options = place.choice[1]
-            loaded = self.load(place, token)
-            row = Numeric.of(type_.base, "vector", 1, len(options[0]) // unit)
-            return self.component(Place("value", loaded, row), index, token)
+            outer, rows = place.choice
+            width = len(rows[0]) // unit
+            if type(index) is Imm:
+                if index.bits >= width:
+                    self.need_literal(3504, f"index out of bounds: {index.bits} of {width}", token)
+                at = index.bits * unit
+                return replace(place, choice=(outer, tuple(row[at : at + unit] for row in rows)))
+            both = self.b.one("iadd", self.b.one("imul", outer, imm(width)), index)
+            return replace(place, choice=(both, tuple(row[k : k + unit] for row in rows for k in range(0, len(row), unit))))
         step = (type_.columns if type_.shape == "matrix" and place.select is None else 1) * unit
         options = tuple(selected[at : at + step] for at in range(0, len(selected), step))
         if type(index) is Imm:
