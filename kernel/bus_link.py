@@ -85,6 +85,7 @@ class BusLink(ABC):
         self.limit = limit if limit is not None else os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
         #: Called when ``from_device`` has called back later than at once.
         self.collected: Callable[[], None] = lambda: None
+        self._blocks: set[MemoryBlock] = set()
         self._next_id = 1
         self._free_ids: deque[int] = deque()
 
@@ -111,6 +112,7 @@ class BusLink(ABC):
             raise refusal(NTSTATUS.STATUS_NO_MEMORY, f"{size} bytes of system memory for {name}: {error.strerror}") from None
         block = MemoryBlock(number, memory, size, memory.array)
         self.used += memory.size
+        self._blocks.add(block)
         self._announce(block)
         return block
 
@@ -119,8 +121,15 @@ class BusLink(ABC):
         if not self.channel.closed:
             self.channel.notify(RemoveMemory(id=block.id))
         block.memory.close()
+        self._blocks.discard(block)
         self.used -= block.memory.size
         self._free_ids.append(block.id)
+
+    def close(self) -> None:
+        """The kernel ends: give up all memory."""
+        for block in self._blocks:
+            block.memory.close()
+        self._blocks.clear()
 
     def write_registers(self, offsets: list[int], values: list[int]) -> None:
         """Post register writes, in order."""

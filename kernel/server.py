@@ -12,7 +12,7 @@ import math
 import trio
 
 from wddm.wire.bus import BUS, Hello, HelloReply, InterruptRaised
-from wddm.wire.channel import Channel, ChannelClosed
+from wddm.wire.channel import CallError, Channel, ChannelClosed
 from wddm.wire.connection import RemoteError
 from wddm.wire.thunk import THUNK
 from wddm.wire.transport import Transport
@@ -51,6 +51,7 @@ class Kernel:
         self._wakeup = trio.Event()
         self._armed = math.inf
         self._ended = trio.Event()
+        self._link: BusLink | None = None
 
     # ----- the bus -----------------------------------------------------------------------------------------------------------
 
@@ -58,6 +59,14 @@ class Kernel:
         """Take the bus, start the adapter and serve. Raises BusLost, StartError or Stopped; returns only by being cancelled."""
         channel = Channel(bus, BUS, server=False, name="bus")
         channel.on(InterruptRaised, self._interrupt)
+        try:
+            await self._serve(channel, task_status)
+        finally:
+            channel.close()
+            if self._link is not None:
+                self._link.close()
+
+    async def _serve(self, channel: Channel, task_status: trio.TaskStatus[None]) -> None:
         problem: Exception | None = None
         async with trio.open_nursery() as nursery:
             await nursery.start(self._run_bus, channel)
@@ -67,7 +76,7 @@ class Kernel:
                 problem = error
             except ChannelClosed as error:
                 problem = BusLost(str(error))
-            except BugCheckError as error:
+            except (BugCheckError, CallError) as error:
                 problem = StartError(str(error))
             else:
                 task_status.started()
@@ -81,7 +90,6 @@ class Kernel:
                 else:
                     problem = BusLost(_why(channel))
             nursery.cancel_scope.cancel()
-        channel.close()
         assert problem is not None
         raise problem
 
@@ -98,6 +106,7 @@ class Kernel:
             raise BusLost(f"the device speaks {hello.protocol} {hello.version}, not {BUS.name} {BUS.version}")
         shared = hello.descriptors and channel.passes_descriptors
         link: BusLink = (SharedLink if shared else CopyingLink)(channel, limit=self.options.system_memory)
+        self._link = link
         nursery.start_soon(link.run)
         adapter = Adapter(self.options, link, hello.registers, trio.current_time)
         adapter.start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import AsyncIterator
 from typing import Any, TypeVar
 
@@ -99,6 +100,7 @@ class ThunkClient:
         self.channel = Channel(transport, thunk.THUNK, server=False, name="client")
         self.retired: list[thunk.PresentRetired] = []
         self.changed: list[thunk.DeviceStateChanged] = []
+        self.descriptors: list[int] = []
         self._news = trio.Event()
         self.channel.on(thunk.PresentRetired, self._on_retired)
         self.channel.on(thunk.DeviceStateChanged, self._on_changed)
@@ -164,6 +166,8 @@ class ThunkClient:
             thunk.CreateSynchronizationObject(hDevice=self.hDevice, type=5, initial=initial, flags=flags),
             thunk.SyncObjectCreated,
         )
+        if self.fence_reply.page is not None:
+            self.descriptors.append(self.fence_reply.page.number)
         return self.fence_reply.hSyncObject
 
     def signal(self, fence: int, value: int, hContext: int = 0, flags: int = 0) -> None:
@@ -230,6 +234,7 @@ class Stack:
         self.kernel = kernel
         self.nursery = nursery
         self._descriptors = descriptors
+        self.clients: list[ThunkClient] = []
 
     @property
     def adapter(self) -> Adapter:
@@ -241,6 +246,7 @@ class Stack:
         """A new connection."""
         ours, theirs = transports(self._descriptors if descriptors is None else descriptors)
         client = ThunkClient(ours)
+        self.clients.append(client)
         self.nursery.start_soon(self.kernel.session, theirs)
         await self.nursery.start(client.channel.run)
         return client
@@ -269,5 +275,10 @@ async def stack(
         async with trio.open_nursery() as nursery:
             await nursery.start(gpu.run)
             await nursery.start(kernel.run, ours)
-            yield Stack(gpu, driver, kernel, nursery, descriptors)
+            running = Stack(gpu, driver, kernel, nursery, descriptors)
+            try:
+                yield running
+            finally:
+                for number in (n for client in running.clients for n in client.descriptors):
+                    os.close(number)
             nursery.cancel_scope.cancel()

@@ -33,6 +33,7 @@ async def test_fence_page_is_read_only_and_written_by_the_device() -> None:
         fence = await client.fence(7)
         reply = client.fence_reply
         assert reply.page is not None
+        client.descriptors.clear()  # this test closes it
         with SharedMemory.open(reply.page.number, reply.page_size, read_only=True) as page:
             values = page.array.view(np.uint64)
             slot = reply.offset // 8
