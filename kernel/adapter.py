@@ -65,6 +65,7 @@ class Adapter:
         #: Handles that DxgkDdiOpenAllocation is told about while they are in no table yet.
         self.opening: dict[int, AllocationInfo] = {}
         self._noted: list[ddi.DXGK_INTERRUPT_PARAMETERS] = []
+        self._fault_says = ""  #: what the interrupt routine left to say about the last fault
 
     # ----- start -------------------------------------------------------------------------------------------------------------
 
@@ -219,6 +220,7 @@ class Adapter:
             self.vidsch.note_preempted(what.NodeOrdinal, what.PreemptionFenceId, what.LastCompletedFenceId)
         elif isinstance(what, (ddi.DXGK_INTERRUPT_DMA_FAULTED, ddi.DXGK_INTERRUPT_DMA_PAGE_FAULTED)):
             self.vidsch.node(what.NodeOrdinal).stopped = True
+            self._fault_says = self.host.explanation()
             self._noted.append(what)
         else:
             self._noted.append(what)
@@ -246,7 +248,9 @@ class Adapter:
         packet = next((p for p in node.hw if p.fence == fence), None)
         if packet is None:
             raise vidsch_bug_check(0x1, f"a fault of fence {fence}, which node {ordinal} does not have", fence)
-        why = self.explain(f"the hardware stopped at a DMA buffer of node {ordinal}: {ntstatus_name(status)}")
+        why = f"the hardware stopped at a DMA buffer of node {ordinal}: {ntstatus_name(status)}"
+        if self._fault_says:
+            why = f"{why}; {self._fault_says}"
         if packet.context is None:
             raise vidsch_bug_check(0x5, f"a paging buffer faulted: {why}", fence)
         self.fail_device(packet.context.device, state, hresult_from_ntstatus(status), why)

@@ -316,6 +316,13 @@ class Adapter:
             info.hDeviceSpecificAllocation = self.allocations.open(handle)
         return OK
 
+    def _say(self, why: str) -> None:
+        """Leave the sentence for Escape, and with the kernel, which adds it to the status."""
+        self.last_refusal = why
+        log = self._kernel.DxgkCbLogEtwEvent
+        if log is not None:
+            log("miniport", 0, why.encode())
+
     # ----- rendering -------------------------------------------------------------------------------------------------------
 
     def render(self, arguments: DXGKARG_RENDER) -> int:
@@ -325,7 +332,7 @@ class Adapter:
         try:
             return render.render(arguments, sizes)
         except render.Refused as refused:
-            self.last_refusal = refused.why
+            self._say(refused.why)
             return refused.status
 
     def present(self, arguments: DXGKARG_PRESENT) -> int:
@@ -333,7 +340,7 @@ class Adapter:
         try:
             return present(arguments, self.allocations)
         except render.Refused as refused:
-            self.last_refusal = refused.why
+            self._say(refused.why)
             return refused.status
 
     def submit(self, arguments: DXGKARG_SUBMITCOMMAND) -> int:
@@ -378,9 +385,8 @@ class Adapter:
             self._notify(DXGK_INTERRUPT_DMA_PREEMPTED(message.preempt_fence, message.fence, message.node))
         elif message.cause == Interrupt.FAULT:
             status = _FAULT_STATUS.get(Fault(message.fault), NTSTATUS.STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE)
-            self.last_refusal = f"the hardware refused packet {message.fault_packet}: {Fault(message.fault).name}" + (
-                f" at {message.fault_address:#x}" if message.fault_address else ""
-            )
+            where = f" at {message.fault_address:#x}" if message.fault_address else ""
+            self._say(f"the hardware refused packet {message.fault_packet}: {Fault(message.fault).name}{where}")
             self._notify(DXGK_INTERRUPT_DMA_FAULTED(message.fence, status, message.node))
         elif message.cause == Interrupt.VSYNC:
             self._notify(DXGK_INTERRUPT_CRTC_VSYNC(message.head, message.surface))

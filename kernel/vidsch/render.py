@@ -110,8 +110,9 @@ class Renderer:
                 status = self._host.DxgkDdiRender(context.hKmd, arguments)
                 check_used(dma, arguments.DmaBufferUsed, arguments.DmaBufferPrivateDataUsed, arguments.PatchLocationListOutUsed)
                 if status not in (NTSTATUS.STATUS_SUCCESS, NTSTATUS.STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER):
-                    why = self._host.explanation() or f"DxgkDdiRender refused the command buffer: {ntstatus_name(status)}"
-                    raise refusal(status, why)
+                    why = f"DxgkDdiRender refused the command buffer: {ntstatus_name(status)}"
+                    more = self._host.explanation()
+                    raise refusal(status, f"{why}; {more}" if more else why)
                 if status != NTSTATUS.STATUS_SUCCESS and arguments.MultipassOffset == multipass and not arguments.DmaBufferUsed:
                     raise refusal(NTSTATUS.STATUS_INVALID_USER_BUFFER, "one command does not fit a whole DMA buffer")
             except BaseException:
