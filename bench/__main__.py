@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
 import sys
 from collections.abc import Awaitable, Callable
@@ -17,6 +16,7 @@ import trio
 from bench import figures
 from bench.floors import cores
 from bench.options import Options, progress
+from bench.processes import Others
 from bench.scenes import GROUPS
 from bench.timing import QUICK, Pace
 
@@ -82,7 +82,7 @@ def machine() -> dict[str, Any]:
         if line.startswith("model name"):
             model = line.partition(":")[2].strip()
             break
-    return {"processor": model, "cores": cores(), "python": platform.python_version(), "load": round(os.getloadavg()[0], 2)}
+    return {"processor": model, "cores": cores(), "python": platform.python_version()}
 
 
 async def _scenes(options: Options) -> list[figures.Figure]:
@@ -101,14 +101,14 @@ def _measurement(name: str) -> Callable[[Options], Awaitable[list[figures.Figure
     return _scenes if name == "scenes" else import_module(f"bench.{name}").measure
 
 
-def measure(name: str, options: Options) -> tuple[list[figures.Row], str | None]:
-    """The rows of one set over all runs, and why it ended early, if it did."""
+def measure(name: str, options: Options) -> tuple[list[figures.Row], str | None, float]:
+    """The rows of one set over all runs, why it ended early, if it did, and the cores that other processes used meanwhile."""
     from bench.scenes.runner import sentence
     from wddm.client.errors import D3DError
     from wddm.stack import StackError
 
     runs: list[list[figures.Figure]] = []
-    trouble = None
+    trouble, others = None, Others()
     try:
         for run in range(options.runs):
             progress(f"{name}: run {run + 1} of {options.runs}")
@@ -117,7 +117,7 @@ def measure(name: str, options: Options) -> tuple[list[figures.Row], str | None]
         trouble = sentence(group)
     except* KeyboardInterrupt:
         trouble = "stopped"
-    return figures.merge([[f for f in run if options.wants(f.test)] for run in runs]), trouble
+    return figures.merge([[f for f in run if options.wants(f.test)] for run in runs]), trouble, others.cores()
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -145,9 +145,10 @@ def main(arguments: list[str] | None = None) -> int:
             report["sets"][name] = result.to_json()
             trouble = result.trouble
         else:
-            rows, trouble = measure(name, options)
-            print(f"\n{name}: {SETS[name]}\n  {_where(report['machine'])}, runs: {chosen.runs}\n{figures.table(rows)}", flush=True)
-            report["sets"][name] = figures.rows_to_json(rows)
+            rows, trouble, others = measure(name, options)
+            print(f"\n{name}: {SETS[name]}\n  {_where(report['machine'])}, runs: {chosen.runs}, others used {others:.1f} cores")
+            print(figures.table(rows), flush=True)
+            report["sets"][name] = {"other_cpu": round(others, 2), "rows": figures.rows_to_json(rows)}
             status |= any(row.error is not None for row in rows)
         if trouble:
             print(f"bench: {name}: {trouble}", file=sys.stderr)
@@ -160,7 +161,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _where(found: dict[str, Any]) -> str:
-    return f"{found['processor']}, {found['cores']} cores, Python {found['python']}, load {found['load']}"
+    return f"{found['processor']}, {found['cores']} cores, Python {found['python']}"
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 Better = Literal["low", "high"]
 KEPT_SAMPLES: Final = 64
+SHOWN_ERROR: Final = 120  #: characters of it in a table
 
 
 @dataclass
@@ -170,7 +171,8 @@ def table(rows: Sequence[Row]) -> str:
     cells = [["test", "median", "unit", "range over runs", "against (same run)"]]
     for row in rows:
         if row.error is not None:
-            cells.append([row.test, "-", "", "", f"failed: {row.error}"])
+            why = row.error if len(row.error) <= SHOWN_ERROR else f"{row.error[:SHOWN_ERROR]}..."
+            cells.append([row.test, "-", "", "", f"failed: {why}"])
             continue
         spread = f"{number(row.low)} - {number(row.high)}" if row.runs > 1 else ""
         against = [f"{share(ratio, row.better)} {name} ({number(limit)})" for name, (limit, ratio) in row.against.items()]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import resource
+import time
 from pathlib import Path
 from typing import Final
 
@@ -50,6 +52,24 @@ def memory(gpu: Gpu) -> dict[str, tuple[float, float]]:
             pss = 0.0
         found[name] = (rss, pss)
     return found
+
+
+class Others:
+    """How much the rest of the machine did since this was made."""
+
+    def __init__(self) -> None:
+        self._began, self._busy, self._ours = time.monotonic(), busy_seconds(), self._used()
+
+    @staticmethod
+    def _used() -> float:
+        """Of this process and of its children that have ended."""
+        usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+    def cores(self) -> float:
+        """Cores that processes of others kept busy."""
+        wall = time.monotonic() - self._began
+        return max(0.0, busy_seconds() - self._busy - (self._used() - self._ours)) / wall if wall > 0 else 0.0
 
 
 def busy_seconds() -> float:

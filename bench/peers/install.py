@@ -1,6 +1,6 @@
 """Brings the peers onto the machine: Mesa and its vtest server from Debian's packages, their Python faces from PyPI into an
-environment of their own, SwiftShader's Vulkan driver out of Debian's chromium-common package. Everything but the packages lies below
-``bench/results``."""
+environment of their own, SwiftShader's Vulkan driver out of Debian's chromium-common package. Everything but the packages lies
+below ``bench/results``."""
 
 from __future__ import annotations
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from typing import Any, Final
 
 from bench.figures import Figure, failed
 from bench.options import Options, progress
-from bench.processes import busy_seconds
+from bench.processes import Others
 from bench.scenes import GROUPS
 
 from . import install as installation
@@ -152,7 +151,7 @@ def _group(peer: Peer | None, group: str, run: int, options: Options) -> list[Re
     """One group on one side."""
     name = OURS if peer is None else peer.name
     progress(f"run {run + 1} of {options.runs}: {group} on {name}")
-    own, busy, began = _children_seconds(), busy_seconds(), time.monotonic()
+    others = Others()
     if peer is None:
         figures = _ours(group, options)
     else:
@@ -160,14 +159,8 @@ def _group(peer: Peer | None, group: str, run: int, options: Options) -> list[Re
             figures, _ = _run(peer, group, _environment(peer, options))
         except NotThereError as error:
             figures = [failed(group, error)]
-    wall = time.monotonic() - began
-    other = max(0.0, busy_seconds() - busy - (_children_seconds() - own)) / wall
+    other = others.cores()
     return [Record(name, run, figure, other) for figure in figures if figure.error is not None or options.wants(figure.test)]
-
-
-def _children_seconds() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
 
 
 def _ours(group: str, options: Options) -> list[Figure]:
