@@ -83,7 +83,11 @@ class ContextRequests(RequestGroup):
 
         async def mapped() -> api.Mapped:
             _, found = await device.context.map(m.resource, m.subresource, m.type, m.flags)
-            return self._mapped(device, resource, m, found)
+            try:
+                return self._mapped(device, resource, m, found)
+            except ApiError:
+                await settle(device.context.unmap(m.resource, m.subresource))
+                raise
 
         return self._turn(device, mapped)
 
@@ -108,6 +112,8 @@ class ContextRequests(RequestGroup):
                 device.kernel.pass_on(pages)
                 reply.memory = Descriptor(pages.memory.descriptor)
         elif m.type != 4:  # whoever discards does not see what was there
+            if size > api.MAX_DATA:
+                raise ApiError(HRESULT.E_OUTOFMEMORY, f"resource: {size} bytes cannot travel in one piece on this link")
             reply.data = bytes(view[:size])
         return reply
 

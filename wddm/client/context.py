@@ -23,7 +23,7 @@ from wddm.wire.message import Nothing, Struct
 
 from .context_base import BATCH_COMMANDS as BATCH_COMMANDS
 from .context_bindings import ContextBindings
-from .device_base import as_array
+from .device_base import as_array, invalid, pitches
 from .enums import CpuAccessFlag, MapType, QueryType, Usage
 from .errors import D3DError
 from .pixels import texels
@@ -46,6 +46,7 @@ _R = TypeVar("_R", bound=Struct)
 
 DEFAULT_SPIN: Final = 200.0  #: microseconds of looking at the fence page before waiting for a message
 _KEPT_STAGING: Final = 8
+BAND: Final = 16 << 20  #: bytes of an update that travel in one piece
 _LOST: Final = 0xFFFF_FFFF_FFFF_FFFF  #: value of a fence whose signaller is lost
 
 
@@ -148,6 +149,8 @@ class ImmediateContext(ContextBindings):
         size = texture.size(subresource)
         if box is not None:
             size = tuple(max(high - low, 0) for low, high in zip(box[:3], box[3:6], strict=True))[: texture.dimension]
+        if not self.device.passes_descriptors and texture.dimension > 1 and form.row_bytes(size[0]) * form.rows(size[1]) > BAND:
+            return await self._read_in_bands(texture, subresource, box, size)
         if texture.usage is Usage.STAGING and box is None and texture.cpu_access_flags & CpuAccessFlag.READ:
             source, index = texture, subresource
         else:
@@ -160,6 +163,21 @@ class ImmediateContext(ContextBindings):
             return form.image(mapped.data, size, mapped.row_pitch, mapped.depth_pitch)
         finally:
             self.unmap(source, index)
+
+    async def _read_in_bands(
+        self, texture: Texture, subresource: int, box: Sequence[int] | None, size: tuple[int, ...]
+    ) -> npt.NDArray[Any]:
+        """An image that is too big for one message, as bands of rows."""
+        form = texels(texture.format)
+        left, top, front = box[:3] if box is not None else (0, 0, 0)
+        depth = size[2] if len(size) > 2 else 1
+        step = max(BAND // (2 * form.row_bytes(size[0])), 1) * form.down
+        bands = []
+        for y in range(0, size[1], step):
+            bottom = top + min(y + step, size[1])
+            part = (left, top + y, front, left + size[0], bottom, front + depth)
+            bands.append(await self.read_texture(texture, subresource, part))
+        return np.concatenate(bands, axis=texture.dimension - 2)
 
     async def read_buffer(
         self, buffer: Buffer, dtype: Any = np.uint8, offset: int = 0, size: int | None = None
@@ -367,14 +385,13 @@ class ImmediateContext(ContextBindings):
         dst_box: Sequence[int] | None = None,
     ) -> None:
         """Copy packed data (rows of the box one after another) into a resource that is neither dynamic nor staging."""
-        if type(dst_resource) is Buffer and dst_box is None:  # a constant buffer before every draw: keep it short
-            self._record(c.UPDATE_SUBRESOURCE, dst_resource.id, dst_subresource, None, self._place(as_array(data)), 0, 0)
-            return
         array = as_array(data)
+        if type(dst_resource) is Buffer and dst_box is None and array.nbytes <= BAND:  # one before every draw: keep it short
+            self._record(c.UPDATE_SUBRESOURCE, dst_resource.id, dst_subresource, None, self._place(array), 0, 0)
+            return
         row = depth = 0
+        size: tuple[int, ...] = (array.nbytes, 1, 1)
         if isinstance(dst_resource, Texture):
-            from .device_base import invalid, pitches
-
             size = (*dst_resource.size(dst_subresource), 1, 1)[:3]
             if dst_box is not None:
                 size = tuple(max(high - low, 0) for low, high in zip(dst_box[:3], dst_box[3:6], strict=True))
@@ -382,7 +399,40 @@ class ImmediateContext(ContextBindings):
             if array.nbytes != depth * size[2]:
                 raise invalid(f"data: {array.nbytes} bytes of shape {array.shape}, the destination takes {depth * size[2]}")
         box = None if dst_box is None else tuple(dst_box)
+        if array.nbytes > BAND:
+            self._update_in_bands(dst_resource, dst_subresource, box or (0, 0, 0), size, array, row, depth)
+            return
         self._record(c.UPDATE_SUBRESOURCE, dst_resource.id, dst_subresource, box, self._place(array), row, depth)
+
+    def _update_in_bands(
+        self,
+        resource: Resource,
+        subresource: int,
+        origin: Sequence[int],
+        size: tuple[int, ...],
+        array: npt.NDArray[Any],
+        row: int,
+        depth: int,
+    ) -> None:
+        """An update that is too big for one message: pieces of a buffer, bands of rows of a texture."""
+        flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        left, top, front = origin[:3]
+        if not isinstance(resource, Texture):
+            for at in range(0, flat.nbytes, BAND):
+                piece = flat[at : at + BAND]
+                box = (left + at, 0, 0, left + at + piece.nbytes, 1, 1)
+                self._record(c.UPDATE_SUBRESOURCE, resource.id, subresource, box, self._place(piece), 0, 0)
+            return
+        form = texels(resource.format)
+        rows, step = depth // row, max(BAND // row, 1)
+        for z in range(size[2]):
+            for first in range(0, rows, step):
+                count = min(step, rows - first)
+                start = z * depth + first * row
+                bottom = min(top + (first + count) * form.down, top + size[1])
+                box = (left, top + first * form.down, front + z, left + size[0], bottom, front + z + 1)
+                piece = flat[start : start + count * row]
+                self._record(c.UPDATE_SUBRESOURCE, resource.id, subresource, box, self._place(piece), row, count * row)
 
     def copy_structure_count(self, dst_buffer: Buffer, dst_aligned_byte_offset: int, src_view: UnorderedAccessView) -> None:
         """Copy the hidden counter of an append or counter view into a buffer."""

@@ -75,6 +75,7 @@ class DeviceBase:
             self._fence_memory = memory
             self.fence_page = memory.array[created.fence_offset : created.fence_offset + 8].view(np.uint64)
         self.spins = session.spins
+        self.passes_descriptors = session.passes_descriptors
 
     # ----- messages --------------------------------------------------------------------------------------------------------
 

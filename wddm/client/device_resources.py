@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -49,6 +49,7 @@ class DeviceResources(DeviceBase):
         A constant buffer is made a multiple of 16 bytes when its content is given.
         """
         initial: list[api.SubresourceData] = []
+        late: npt.NDArray[Any] | None = None
         if isinstance(data, (int, np.integer)):
             width = int(data)
         else:
@@ -62,7 +63,10 @@ class DeviceResources(DeviceBase):
                 padded = np.zeros(width, np.uint8)
                 padded[: content.nbytes] = np.ascontiguousarray(content).reshape(-1).view(np.uint8)
                 content = padded
-            initial.append(api.SubresourceData(blob=self.blob(content)))
+            if self._too_big([content], usage, bind_flags):
+                late = content
+            else:
+                initial.append(api.SubresourceData(blob=self.blob(content)))
         reply = await self.call(
             api.CreateBuffer(
                 device=self.id,
@@ -76,7 +80,18 @@ class DeviceResources(DeviceBase):
             ),
             api.Created,
         )
-        return Buffer(self, reply.id, usage, bind_flags, cpu_access_flags, misc_flags, width, structure_byte_stride)
+        buffer = Buffer(self, reply.id, usage, bind_flags, cpu_access_flags, misc_flags, width, structure_byte_stride)
+        if late is not None:
+            self.immediate_context.update_subresource(buffer, late)
+        return buffer
+
+    def _too_big(self, arrays: Sequence[npt.NDArray[Any]], usage: int, bind_flags: int) -> bool:
+        """Whether initial data do not fit a message, and can be written afterwards instead."""
+        if sum(a.nbytes for a in arrays) <= api.MAX_DATA:
+            return False
+        if usage != Usage.DEFAULT or bind_flags & BindFlag.DEPTH_STENCIL:
+            raise invalid(f"data: more than {api.MAX_DATA} bytes for a resource that cannot be updated")
+        return True
 
     async def create_texture1d(
         self,
@@ -184,7 +199,7 @@ class DeviceResources(DeviceBase):
         self,
         kind: type[_T],
         message: api.CreateTexture,
-        arrays: Iterable[npt.NDArray[Any]],
+        arrays: Sequence[npt.NDArray[Any]],
         usage: int,
         bind_flags: int | None,
         cpu_access_flags: int,
@@ -193,17 +208,23 @@ class DeviceResources(DeviceBase):
         if bind_flags is None:
             bind_flags = 0 if usage == Usage.STAGING else BindFlag.SHADER_RESOURCE
         mips = message.mip_levels or max(message.width, message.height, message.depth).bit_length()
+        late = self._too_big(arrays, usage, bind_flags)
         for index, array in enumerate(arrays):
             mip = index % mips
             row, depth = pitches(message.format, *(max(n >> mip, 1) for n in (message.width, message.height, message.depth)))
             need = depth * max(message.depth >> mip, 1)
             if array.nbytes != need:
                 raise invalid(f"data of subresource {index}: {array.nbytes} bytes of shape {array.shape}, it has {need}")
-            message.initial.append(api.SubresourceData(blob=self.blob(array), row_pitch=row, depth_pitch=depth))
+            if not late:
+                message.initial.append(api.SubresourceData(blob=self.blob(array), row_pitch=row, depth_pitch=depth))
         message.usage, message.bind_flags = usage, bind_flags
         message.cpu_access_flags, message.misc_flags = cpu_access_flags, misc_flags
         reply = await self.call(message, api.Created)
-        return self.adopt_texture(kind, reply.id, message)
+        texture = self.adopt_texture(kind, reply.id, message)
+        if late:
+            for index, array in enumerate(arrays):
+                self.immediate_context.update_subresource(texture, array, index)
+        return texture
 
     def adopt_texture(self, kind: type[_T], id: int, message: api.CreateTexture) -> _T:
         """The object of a texture that exists."""

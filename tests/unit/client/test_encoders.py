@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wddm.client import context as context_module
 from wddm.client.context import BATCH_COMMANDS, ImmediateContext
 from wddm.client.enums import BindFlag, Format, MapType, QueryType, ShaderStage
 from wddm.client.resources import (
@@ -198,3 +199,21 @@ def test_wrong_arguments_are_named(command: Any, data: st.DataObject) -> None:
     fits = all(kind.test(value) for (_, kind), value in zip(command.arguments, values, strict=True))
     with nullcontext() if fits else pytest.raises(ProtocolError, match=command.name):
         check_command([int(command), *values])
+
+
+def test_big_updates_travel_in_bands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(context_module, "BAND", 100)
+    device: Any = Recorder()
+    texture = Texture2D(
+        device, 19, 0, 8, 0, 0, dimension=2, width=8, height=10, depth=1, mip_levels=1, array_size=1, format=28, sample_count=1
+    )
+    data = np.arange(320, dtype=np.uint32).view(np.uint8)[:320].reshape(10, 8, 4)
+    device.context.update_subresource(texture, data)
+    commands = device.commands()
+    assert [c[3] for c in commands] == [[0, y, 0, 8, min(y + 3, 10), 1] for y in (0, 3, 6, 9)]
+    assert b"".join(c[4] for c in commands) == data.tobytes()
+    buffer = Buffer(device, 18, 0, 1, 0, 0, 320, 0)
+    device.context.update_subresource(buffer, data)
+    commands = device.commands()
+    assert [c[3][0] for c in commands] == [0, 100, 200, 300]
+    assert b"".join(c[4] for c in commands) == data.tobytes()
