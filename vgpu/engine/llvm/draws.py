@@ -263,7 +263,14 @@ class DrawState:
         if pipeline is not self.pipeline:
             self.pipeline = pipeline
             engine.keep(pipeline)
-            self.front["vertex_function"] = pipeline.vertex
+            f = self.front
+            f["vertex_function"] = pipeline.vertex
+            f["components"], f["multisampled"] = pipeline.layout.components, pipeline.multisampled
+            f["record_bytes"] = front.record_bytes(len(pipeline.planes))
+            f["plane_count"] = len(pipeline.planes)
+            f["clip_components"] = front.clip_components(pipeline.layout)
+            if pipeline.planes:
+                f["planes"][0, : len(pipeline.planes)] = [(c & 0xFFFF_FFFF, mode) for c, mode in pipeline.planes]
         self.seen = now
 
     def _rasterizer(self, depth_format: int) -> None:

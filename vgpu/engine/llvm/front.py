@@ -37,22 +37,17 @@ Distance = Callable[[list[Value], Value], Value]
 
 
 @dataclass(frozen=True, slots=True)
-class SetupKey:
-    """What a front end is compiled for."""
+class FrontKey:
+    """What a front end is compiled for: little, so that a new shader needs none."""
 
-    components: int  #: per vertex in the store
-    planes: tuple[tuple[int, int], ...]  #: (component or -1 for zero, CONSTANT/LINEAR/PERSPECTIVE)
     topology: int
     index_size: int
-    multisampled: bool
-    clip: tuple[int, ...]  #: components of clip distances
-    indexed_viewports: bool
     lanes: int
 
-    @property
-    def record_words(self) -> int:
-        """Words of a triangle record, a multiple of four."""
-        return (TRIANGLE_PLANES + 3 * len(self.planes) + 3) & ~3
+
+def record_bytes(planes: int) -> int:
+    """Size of a triangle record, a multiple of 16."""
+    return ((TRIANGLE_PLANES + 3 * planes + 3) & ~3) * 4
 
 
 def scratch_bytes(lanes: int) -> int:
@@ -62,9 +57,9 @@ def scratch_bytes(lanes: int) -> int:
 
 
 def clip_components(layout: VertexLayout) -> tuple[int, ...]:
-    """Where clip distances lie in the store."""
-    places = [layout.component(r * 4 + c) for r, c in layout.clip]
-    return tuple(p for p in places if p is not None)
+    """Where the eight possible clip distances lie in the store."""
+    places = [layout.component(r * 4 + c) or 0 for r, c in layout.clip]
+    return tuple((places + [0] * 8)[:8])
 
 
 def primitive_count(topology: int, vertices: int) -> int | None:
@@ -80,13 +75,13 @@ def primitive_count(topology: int, vertices: int) -> int | None:
     return None
 
 
-def compile_front(key: SetupKey) -> str:
+def compile_front(key: FrontKey) -> str:
     """The IR of ``front``."""
     return _Front(key).write()
 
 
 class _Front:
-    def __init__(self, key: SetupKey) -> None:
+    def __init__(self, key: FrontKey) -> None:
         self.key, self.lanes = key, key.lanes
         self.m = Module()
         self.f = f = self.m.function("front", I32, [PTR])
@@ -97,7 +92,7 @@ class _Front:
         self.hashed = self.strip or key.index_size != 0
         vertices = BATCH * 3 + CLIP_VERTICES + 2 * key.lanes
         sizes = {"ids": vertices, "instances": vertices, **{f"list{i}": LIST for i in range(10)}}
-        sizes |= {"tag": HASH, "generation": HASH, "slot": HASH, "store": vertices * key.components}
+        sizes |= {"tag": HASH, "generation": HASH, "slot": HASH, "store": vertices * (FIRST_OUTPUT + 128)}
         self.places: dict[str, int] = {}
         at = 0
         for name, words in sizes.items():
@@ -111,6 +106,7 @@ class _Front:
             self.pass_, self.draw = self.get("pass", PTR), self.get("draw", PTR)
             scratch = self.get("scratch", PTR)
             area = {name: f.offset(scratch, at) for name, at in self.places.items()}
+            self.components = self.get("components", I32)
         self.ids, self.instances, self.store = area["ids"], area["instances"], area["store"]
         self.tag, self.generation, self.slot = area["tag"], area["generation"], area["slot"]
         self.lists = [area[f"list{i}"] for i in range(5)]  # three corners, provoking corner, primitive id
@@ -303,7 +299,7 @@ class _Front:
             self.tally("clipper_in", primitives)
             self._write_setup("setup")
             some = f.var(self.ivec, 0)
-            stride = self.key.components * self.lanes * 4
+            stride = (self.components * (self.lanes * 4)).zext(I64)
             block = f.var(PTR, self.store)
             with f.count(0, count, self.lanes) as first:
                 code = f.load(self.ivec, block.get(), vertex.CODE * self.lanes * 4, align=4)
@@ -321,13 +317,13 @@ class _Front:
         self.__dict__.update(outer)
 
     # -- clipping -----------------------------------------------------------------------------------------------------
-    def load_component(self, v: Value, component: int) -> Value:
+    def load_component(self, v: Value, component: int | Value) -> Value:
         """A component of local vertex ``v`` (scalar)."""
         return self.f.load(I32, self.component_pointer(v, component))
 
-    def component_pointer(self, v: Value, component: int) -> Value:
+    def component_pointer(self, v: Value, component: int | Value) -> Value:
         w = self.lanes
-        at = (v.shr(w.bit_length() - 1) * (self.key.components * w)) + (v & (w - 1)) + component * w
+        at = (v.shr(w.bit_length() - 1) * (self.components * w)) + (v & (w - 1)) + component * w
         return self.f.index(self.store, I32, at.zext(I64))
 
     def clip_list(self, vertices: Value, primitives: Value) -> None:
@@ -369,7 +365,7 @@ class _Front:
         self, members: list[Value], planes: Value, polygon: list[Value], new_vertices: Variable, emit: Callable[[list[Value]], None]
     ) -> None:
         """Sutherland-Hodgman against the planes in ``planes``. The polygon's corners are weights of the triangle's, in f64."""
-        f, key = self.f, self.key
+        f = self.f
         size = f.var(I32, 3)
         source, target = f.var(PTR, polygon[0]), f.var(PTR, polygon[1])
         for k in range(3):
@@ -383,7 +379,7 @@ class _Front:
             [self.load_component(members[k], c).bits(F32).resize_float(F64) for c in range(vertex.CLIP_X, vertex.CLIP_W + 1)]
             for k in range(3)
         ]
-        index = self.load_component(members[0], vertex.VIEWPORT) if key.indexed_viewports else None
+        index = self.load_component(members[0], vertex.VIEWPORT)
         for bit, distance in self.plane_distances(index):
             with f.if_((planes & bit).ne(0) & (size.get() > 0)):
                 d = [distance(corners[k], members[k]) for k in range(3)]
@@ -427,10 +423,10 @@ class _Front:
                 f.store(f.value(0, I32), self.component_pointer(first + number, vertex.CODE))
                 for c in (vertex.VIEWPORT, vertex.SLICE):
                     f.store(self.load_component(members[0], c), self.component_pointer(first + number, c))
-                for c in range(FIRST_OUTPUT, key.components):
-                    own = [self.load_component(members[n], c).bits(F32).resize_float(F64) for n in range(3)]
+                with f.count(FIRST_OUTPUT, self.components) as place:
+                    own = [self.load_component(members[n], place).bits(F32).resize_float(F64) for n in range(3)]
                     value = (w[0] * own[0] + w[1] * own[1] + w[2] * own[2]).resize_float(F32)
-                    f.store(value.bits(I32), self.component_pointer(first + number, c))
+                    f.store(value.bits(I32), self.component_pointer(first + number, place))
             new_vertices.set(first + size.get())
             with f.count(1, size.get() - 1) as number:
                 emit([first, first + number, first + number + 1, members[3], members[4]])
@@ -462,14 +458,17 @@ class _Front:
             (sides, lambda p, v: high_y * p[3] - p[1]),
         ]
 
-        def user(component: int) -> Distance:
+        clip_at = records.offset(records.FRONT, "clip_components")
+
+        def user(number: int) -> Distance:
             def distance(p: list[Value], v: Value) -> Value:
+                component = f.load(I32, self.front, clip_at + 4 * number)
                 d = self.load_component(v, component).bits(F32).resize_float(F64)
                 return d.ne(d).select(-1.0, d)
 
             return distance
 
-        planes += [(vertex.USER << i, user(c)) for i, c in enumerate(self.key.clip)]
+        planes += [(vertex.USER << i, user(i)) for i in range(8)]
         return planes
 
     # -- setup --------------------------------------------------------------------------------------------------------
@@ -486,16 +485,17 @@ class _Front:
 
     def setup_vector(self, first: Value, count: Value, lists: list[Value]) -> None:
         """W triangles: cull, edges, planes, records, bins."""
-        f, key, w = self.f, self.key, self.lanes
+        f, w = self.f, self.lanes
         lane = f.vector(I32, range(w))
         valid = (first + lane) < count
         at = first.zext(I64) << 2
         corners = [valid.select(f.load(self.ivec, source, at, align=4), 0) for source in lists[:4]]
         shift = w.bit_length() - 1
-        place = [v.shr(shift) * (key.components * w) + (v & (w - 1)) for v in corners]
+        place = [v.shr(shift) * (self.components * w) + (v & (w - 1)) for v in corners]
 
-        def gather(k: int, c: int, mask: Value, t: Type = F32) -> Value:
-            pointer = f.offset(self.store, c * w * 4)
+        def gather(k: int, c: int | Value, mask: Value, t: Type = F32) -> Value:
+            at_component = c * (w * 4)
+            pointer = f.offset(self.store, at_component if isinstance(at_component, int) else at_component.zext(I64))
             return f.gather(t.vector(w), f.index(pointer, t, place[k]), mask)
 
         clip_mask = self.get("clip", I32)
@@ -515,13 +515,12 @@ class _Front:
         # Pixels whose samples may be covered, cut to the viewport's rectangle.
         smallest_x, largest_x = f.min(f.min(x[0], x[1]), x[2]), f.max(f.max(x[0], x[1]), x[2])
         smallest_y, largest_y = f.min(f.min(y[0], y[1]), y[2]), f.max(f.max(y[0], y[1]), y[2])
-        low, high = (0, 0) if key.multisampled else (127, -128)
-        viewport = gather(3, vertex.VIEWPORT, mask, I32) if key.indexed_viewports else None
+        multisampled = self.get("multisampled", I32).ne(0)
+        low, high = multisampled.select(0, f.value(127, I32)), multisampled.select(0, f.value(-128, I32))
+        viewport = gather(3, vertex.VIEWPORT, mask, I32)
 
         def bound(name: str) -> Value:
             base = records.offset(records.FRONT, "viewports") + records.offset(records.VIEWPORT, name)
-            if viewport is None:
-                return f.splat(f.load(I32, self.front, base), w)
             return f.gather(self.ivec, f.index(f.offset(self.front, base), I8, viewport * records.VIEWPORT.itemsize), mask)
 
         left, top = f.max((smallest_x + low) >> 8, bound("left")), f.max((smallest_y + low) >> 8, bound("top"))
@@ -555,11 +554,11 @@ class _Front:
         area: Value,
         counter: Value,
         front_facing: Value,
-        viewport: Value | None,
+        viewport: Value,
         box: tuple[Value, Value, Value, Value],
     ) -> None:
         """Write the records of the lanes in ``mask`` and put them into bins."""
-        f, key, w = self.f, self.key, self.lanes
+        f, w = self.f, self.lanes
         left, top, right, bottom = box
         dx1, dy1, dx2, dy2 = sides
         bits = f.mask_bits(mask).zext(I32)
@@ -570,7 +569,7 @@ class _Front:
         tiles = f.call(f"llvm.vector.reduce.add.v{w}i32", I32, [mask.select(spans, 0)])
         all_tiles = self.passed("tiles_x", I32) * self.passed("tiles_y", I32)
         chunks = f.umin(tiles, all_tiles * 2)
-        size = key.record_words * 4
+        size = self.get("record_bytes", I32)
         short_chunks = (self.passed("chunk_next", I32) + chunks).ugt(self.passed("chunk_limit", I32))
         short_arena = (self.passed("arena_next", I32) + size * w).ugt(self.passed("arena_limit", I32))
         with f.if_(short_chunks | short_arena):
@@ -611,8 +610,7 @@ class _Front:
         put(TRIANGLE["draw"] + 1, draw.shr(32).trunc(I32))
         flags = front_facing.zext(I32)
         flags = flags | (gather(3, vertex.SLICE, mask, I32) & 0xFFFF) << 8
-        if viewport is not None:
-            flags = flags | viewport << 24
+        flags = flags | viewport << 24
         put(TRIANGLE["flags"], flags)
         put(TRIANGLE["primitive"], f.load(self.ivec, lists[4], first.zext(I64) << 2, align=4))
         for name, value in zip(("left", "top", "right", "bottom"), box, strict=True):
@@ -640,18 +638,25 @@ class _Front:
                 put(TRIANGLE["z"] + 2 * k + half, part)
         reciprocal = [gather(k, vertex.RECIPROCAL_W, mask) for k in range(3)]
         plane(TRIANGLE["w"], reciprocal)
-        for n, (component, mode) in enumerate(key.planes):
-            word = TRIANGLE_PLANES + 3 * n
-            if component < 0:
-                for k in range(3):
-                    put(word + k, f.value(0.0, F32))
-            elif mode == CONSTANT:
-                put(word, gather(3, component, mask, I32))
-            else:
-                values = [gather(k, component, mask) for k in range(3)]
-                if mode == PERSPECTIVE:
-                    values = [v * r for v, r in zip(values, reciprocal, strict=True)]
-                plane(word, values)
+        planes = f.offset(self.front, records.offset(records.FRONT, "planes"))
+        with f.count(0, self.get("plane_count", I32)) as n:
+            entry = f.offset(planes, (n << 3).zext(I64))
+            component, mode = f.load(I32, entry), f.load(I32, entry, 4)
+            present = mask & f.splat(component.ne(-1), w)
+            target = f.offset(arena, (n * 12 + 4 * TRIANGLE_PLANES).zext(I64))
+
+            def put_plane(word: int, value: Value, target: Value = target) -> None:
+                f.scatter(value, f.index(f.offset(target, 4 * word), I8, offset), mask, align=4)
+
+            with f.if_else(mode.eq(CONSTANT)) as otherwise:
+                put_plane(0, gather(3, component, present, I32))
+                otherwise()
+                perspective = mode.eq(PERSPECTIVE)
+                values = [gather(k, component, present) * perspective.select(r, 1.0) for k, r in enumerate(reciprocal)]
+                one, two = values[1] - values[0], values[2] - values[0]
+                put_plane(0, values[0])
+                put_plane(1, f.fma(one, gy2, -(two * gy1)))
+                put_plane(2, f.fma(two, gx1, -(one * gx2)))
         boxes = []
         for value in box:
             memory = f.array(self.ivec, 1)

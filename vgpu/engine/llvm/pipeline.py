@@ -76,7 +76,9 @@ class DrawPipeline:
     """The functions of a draw."""
 
     front: Any  #: callable
-    front_key: front.SetupKey
+    planes: tuple[tuple[int, int], ...]
+    layout: vertex.VertexLayout
+    multisampled: bool
     vertex: int
     pixel: int
     merger: int
@@ -272,16 +274,7 @@ class Pipelines:
         assert layout is not None
         inputs, planes = pixel.link(ps.program if ps else None, layout)
         modes = tuple(mode for _, mode in planes)
-        setup = front.SetupKey(
-            layout.components,
-            planes,
-            topology,
-            index_size,
-            samples > 1,
-            front.clip_components(layout),
-            layout.viewport >= 0,
-            self.lanes,
-        )
+        front_key = front.FrontKey(topology, index_size, self.lanes)
         outputs = pixel.colour_outputs(ps.program if ps else None) if targets else ()
         dual = any(
             16 <= f <= 19
@@ -309,14 +302,14 @@ class Pipelines:
                 (vs.number, vs_key, elements),
                 lambda: vertex.compile_vertex(vs.program, vs_key, elements, layout, self.lanes),
             ),
-            self.part("front", setup, lambda: front.compile_front(setup)),
+            self.part("front", front_key, lambda: front.compile_front(front_key)),
             self.part(
                 "pixel", (ps.number if ps else 0, pixel_key), lambda: pixel.compile_pixel(ps.program if ps else None, pixel_key)
             ),
             self.part("merger", merger_key, lambda: merger.compile_merger(merger_key)),
         ]
         return DrawPipeline(
-            self._wrap(parts[1]["front"]), setup, parts[0]["vertex"], parts[2]["pixel"], parts[3]["merger"], vs, ps,
+            self._wrap(parts[1]["front"]), planes, layout, samples > 1, parts[0]["vertex"], parts[2]["pixel"], parts[3]["merger"], vs, ps,
             tuple(parts), vs.has_loop or (ps is not None and ps.has_loop), vs.has_effects or (ps is not None and ps.has_effects),
             vs.rasterizes and (ps is not None or bool(depth_format)),
         )  # fmt: skip

@@ -108,12 +108,18 @@ FRONT: Final = np.dtype(
         ("bias_clamp", "<f4"),
         ("bias_float", "<u4"),  # depth is floating point: the unit depends on the primitive's largest depth
         ("viewport_count", "<u4"),
+        ("components", "<u4"),  # per vertex in the store
+        ("record_bytes", "<u4"),  # of a triangle record, a multiple of 16
+        ("multisampled", "<u4"),
+        ("plane_count", "<u4"),
+        ("clip_components", "<u4", (8,)),  # of the clip distances, 0 = none
         ("vertices_shaded", "<u8"),  # statistics
         ("primitives_in", "<u8"),
         ("clipper_in", "<u8"),
         ("clipper_out", "<u8"),
         ("buffers", VERTEX_BUFFER, (32,)),
         ("viewports", VIEWPORT, (16,)),
+        ("planes", "<u4", (128, 2)),  # component (0xFFFFFFFF: zero), mode
     ]
 )
 
