@@ -523,6 +523,18 @@ def _bufinfo(m: Machine, i: Instruction, mask: Any) -> None:
     m.write(i.operands[0], np.full((m.lanes, 4), count, np.uint32), mask)
 
 
+def _feedback(m: Machine, i: Instruction, mask: Any) -> None:
+    """Forms for tiled resources: everything is mapped, and there is no clamp."""
+    name = i.opcode.name.removesuffix("_S")
+    operands = [i.operands[0], *i.operands[2:]]
+    if name.endswith("_CL"):
+        name, operands = name.removesuffix("_CL"), operands[:-1]
+    if i.operands[0].type is not R.NULL:
+        plain = Instruction(Opcode[name], operands, texel_offset=i.texel_offset)
+        _OPERATIONS[plain.opcode](m, plain, mask)
+    m.write(i.operands[1], np.full((m.lanes, 4), TRUE), mask)
+
+
 def _discard(m: Machine, i: Instruction, mask: Any) -> None:
     m.discarded |= mask & m.test(i)
 
@@ -580,6 +592,8 @@ _OPERATIONS: dict[Opcode, Callable[[Machine, Instruction, Any], None]] = {
     O.SYNC: lambda m, i, mask: None, O.IMM_ATOMIC_ALLOC: _counter(1), O.IMM_ATOMIC_CONSUME: _counter(-1), O.RESINFO: _resinfo,
     O.BUFINFO: _bufinfo, O.EMIT: _emit, O.CUT: _emit, O.EMIT_STREAM: _emit, O.CUT_STREAM: _emit,
     **{op: _atomic for op in Opcode if op.name.startswith(("ATOMIC_", "IMM_ATOMIC_")) and not op.name.endswith(("ALLOC", "CONSUME"))},
+    O.CHECK_ACCESS_FULLY_MAPPED: _plain("u", lambda a: _truth(a != 0)),
+    **{op: _feedback for op in Opcode if op.name.endswith("_S") and op.name.startswith(("SAMPLE", "LD", "GATHER"))},
     **{op: _sample for op in (O.SAMPLE, O.SAMPLE_L, O.SAMPLE_B, O.SAMPLE_D, O.SAMPLE_C, O.SAMPLE_C_LZ, O.GATHER4, O.GATHER4_C)},
 }  # fmt: skip
 

@@ -6,7 +6,7 @@ no code.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .types import FLOAT, INT, OBJECTS, UINT, VOID, Numeric, Object, Type, scalar, vector
 
@@ -29,6 +29,10 @@ class Signature:
     stages: str = ""
     offset: int = -1
     """Index of the parameter that must be a literal texel offset; -1: none."""
+    clamp: int = -1
+    """Index of the lower bound of the level of detail."""
+    status: int = -1
+    """Index of the out parameter that tells whether all texels were mapped."""
 
 
 def _floats(count: int) -> Type:
@@ -77,11 +81,16 @@ def _texture(object_: Object, name: str) -> list[Signature]:
     ms = kind.multisampled
     offset = None if cube else Parameter(_ints(kind.coordinates))
 
-    def with_offset(parameters: tuple[Parameter, ...], result: Type, model: int = 40, stages: str = "") -> list[Signature]:
+    def with_offset(
+        parameters: tuple[Parameter, ...], result: Type, model: int = 40, stages: str = "", *, clamped: bool = False
+    ) -> list[Signature]:
         out = [Signature(parameters, result, model, stages)]
+        place = -1
         if offset is not None:
-            out.append(Signature((*parameters, offset), result, model, stages, len(parameters)))
-        return out
+            place = len(parameters)
+            parameters = (*parameters, offset)
+            out.append(Signature(parameters, result, model, stages, place))
+        return out + _with_feedback(parameters, result, stages, place, clamped=clamped)
 
     if name == "GetDimensions":
         return _dimensions(_DIMENSIONS[kind.dimension], mips=not ms)
@@ -96,15 +105,16 @@ def _texture(object_: Object, name: str) -> list[Signature]:
         return []
     floating = element.kind == "f"
     if name == "Sample" and floating:
-        return with_offset((_SAMPLER, coordinates), element, 40, "p")
+        return with_offset((_SAMPLER, coordinates), element, 40, "p", clamped=True)
     if name == "SampleBias" and floating:
-        return with_offset((_SAMPLER, coordinates, value), element, 40, "p")
+        return with_offset((_SAMPLER, coordinates, value), element, 40, "p", clamped=True)
     if name == "SampleLevel" and floating:
         return with_offset((_SAMPLER, coordinates, value), element)
     if name == "SampleGrad" and floating:
-        return with_offset((_SAMPLER, coordinates, gradient, gradient), element)
+        return with_offset((_SAMPLER, coordinates, gradient, gradient), element, clamped=True)
     if name in ("SampleCmp", "SampleCmpLevelZero") and floating and kind.dimension != "TEXTURE3D":
-        return with_offset((_COMPARISON, coordinates, value), FLOAT, 40, "p" if name == "SampleCmp" else "")
+        implicit = name == "SampleCmp"
+        return with_offset((_COMPARISON, coordinates, value), FLOAT, 40, "p" if implicit else "", clamped=implicit)
     if name in ("CalculateLevelOfDetail", "CalculateLevelOfDetailUnclamped"):
         return [Signature((_SAMPLER, gradient), FLOAT, 41, "p")]
     gathers = kind.dimension in ("TEXTURE2D", "TEXTURE2DARRAY", "TEXTURECUBE", "TEXTURECUBEARRAY")
@@ -112,17 +122,31 @@ def _texture(object_: Object, name: str) -> list[Signature]:
         model = 41 if name == "Gather" else 50
         out = with_offset((_SAMPLER, coordinates), four, model)
         if offset is not None:
-            out = [Signature(s.parameters, s.result, s.model, s.stages) for s in out]  # offsets need not be literal
+            out = [replace(s, offset=-1) for s in out]  # offsets need not be literal
             if name != "Gather":
                 out.append(Signature((_SAMPLER, coordinates, offset, offset, offset, offset), four, 50))
         return out
     if gathers and name in ("GatherCmp", "GatherCmpRed", "GatherCmpGreen", "GatherCmpBlue", "GatherCmpAlpha") and floating:
         out = with_offset((_COMPARISON, coordinates, value), vector("float", 4), 50)
-        out = [Signature(s.parameters, s.result, s.model, s.stages) for s in out]
+        out = [replace(s, offset=-1) for s in out]
         if offset is not None and name != "GatherCmp":
             out.append(Signature((_COMPARISON, coordinates, value, offset, offset, offset, offset), vector("float", 4), 50))
         return out
     return []
+
+
+def _with_feedback(
+    parameters: tuple[Parameter, ...], result: Type, stages: str = "", offset: int = -1, *, clamped: bool = False
+) -> list[Signature]:
+    """The forms for tiled resources: behind everything else a clamp (sampling with gradients) and a status."""
+    out: list[Signature] = []
+    clamp = -1
+    if clamped:
+        clamp = len(parameters)
+        parameters = (*parameters, Parameter(FLOAT))
+        out.append(Signature(parameters, result, 50, stages, offset, clamp))
+    out.append(Signature((*parameters, Parameter(UINT, True)), result, 50, stages, offset, clamp, len(parameters)))
+    return out
 
 
 def _dimensions(count: int, *, mips: bool) -> list[Signature]:
@@ -141,7 +165,8 @@ def _typed(object_: Object, name: str) -> list[Signature]:
     if name == "GetDimensions":
         return _dimensions(_DIMENSIONS[kind.dimension], mips=False)
     if name == "Load":
-        return [Signature((Parameter(_ints(kind.coordinates + kind.array)),), element)]
+        base = (Parameter(_ints(kind.coordinates + kind.array)),)
+        return [Signature(base, element), *_with_feedback(base, element)]
     return []
 
 
@@ -155,7 +180,7 @@ def _structured(object_: Object, name: str) -> list[Signature]:
     if kind.counter == "consume":
         return [Signature((), element, 50)] if name == "Consume" else []
     if name == "Load":
-        return [Signature((Parameter(INT),), element)]
+        return [Signature((Parameter(INT),), element), *_with_feedback((Parameter(INT),), element)]
     if kind.writable and name in ("IncrementCounter", "DecrementCounter"):
         return [Signature((), UINT, 50)]
     return []
@@ -171,7 +196,7 @@ def _raw(object_: Object, name: str) -> list[Signature]:
     for count, suffix in ((1, ""), (2, "2"), (3, "3"), (4, "4")):
         type_ = UINT if count == 1 else vector("uint", count)
         if name == "Load" + suffix:
-            return [Signature((address,), type_)]
+            return [Signature((address,), type_), *_with_feedback((address,), type_)]
         if name == "Store" + suffix and object_.kind.writable:
             return [Signature((address, Parameter(type_)), VOID)]
     if object_.kind.writable and name.startswith("Interlocked"):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from .diagnostics import Position
 from .lexer import Token
+from .methods import Signature
 from .types import VOID, Field, Numeric, Struct, Type
 
 __all__ = [
@@ -216,12 +217,10 @@ class CallIntrinsic(Expression):
 
 @dataclass(eq=False, slots=True)
 class CallMethod(Expression):
-    """``model``: the first shader model that has the method."""
-
     object: Expression
     name: str
     arguments: list[Expression]
-    model: int = 40
+    signature: Signature
 
 
 # -- statements ------------------------------------------------------------------------------------------------------

@@ -375,3 +375,19 @@ def test_initialisers_and_arrays() -> None:
     want = np.stack([A[:, 1] + p[:, 1], n[p[:, 0] & 1, p[:, 1] & 1] + 6,
                      grid[p[:, 0] & 1, q[:, 0].astype(np.uint32) % 3] + FLOATS[:, 1, 1], A[:, 0] * 0 + 5], 1)  # fmt: skip
     np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+def test_status_of_tiled_resources() -> None:
+    source = """
+    Texture2D<float4> t; ByteAddressBuffer raw; StructuredBuffer<float3> list; SamplerState smp;
+    float4 main(float2 uv : UV) : SV_Target {
+        uint a, b, c, d; float4 r = t.Load(int3(1, 0, 0), int2(0, 1), a); r.xy += raw.Load2(4, b); r.xyz += list.Load(1, c);
+        r += t.Sample(smp, uv, int2(0, 0), 1.5, d);
+        return CheckAccessFullyMapped(a) && CheckAccessFullyMapped(b) && CheckAccessFullyMapped(c & d) ? r : -1; }"""
+    blob = hlsl.compile(source)
+    sound(blob)
+    t = np.arange(16, dtype=np.float32).reshape(2, 2, 4)
+    memory = {0: t.view(np.uint32), 1: np.array([0, 10, 20], np.uint32), 2: bits(0, 0, 0, 100, 200, 300)}
+    samplers = {0: lambda texture, uv, *rest: np.full((len(uv), 4), 1000.0)}
+    out, _ = run_stage(blob, {"UV": np.zeros((4, 2))}, textures=memory, samplers=samplers)
+    np.testing.assert_array_equal(out["SV_Target0"].view(np.float32)[0], np.array([12 + 10 + 100, 13 + 20 + 200, 14 + 300, 15]) + 1000)

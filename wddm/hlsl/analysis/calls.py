@@ -332,7 +332,7 @@ class CallAnalysis(ExpressionAnalysis):
                     self.fail(3518, "texture access must have literal offset and multisample index", offset.token)
             else:
                 passed[best.offset] = tree.Constant(offset.token, offset.type, lanes)
-        return tree.CallMethod(node.token, best.result, object_, node.name, passed, best.model)
+        return tree.CallMethod(node.token, best.result, object_, node.name, passed, best)
 
     def signature_cost(self, signature: methods.Signature, arguments: list[tree.Expression]) -> int:
         if len(arguments) != len(signature.parameters):

@@ -20,7 +20,7 @@ from wddm.dxbc.opcodes import (
 )
 from wddm.dxbc.program import Index, Instruction, Operand, ReturnTypes, imm_int, null
 from wddm.hlsl import layout
-from wddm.hlsl.ir.nodes import COMPONENTWISE, DOUBLE_OPS, Fixed, Imm, Instr, Lane, Value, Vec
+from wddm.hlsl.ir.nodes import COMPONENTWISE, DOUBLE_OPS, STATUS, Fixed, Imm, Instr, Lane, Value, Vec
 from wddm.hlsl.lowering.resources import TextureAccess
 from wddm.hlsl.lowering.state import Binding, IndexableArray, Resource, SharedMemory
 from wddm.hlsl.types import Numeric
@@ -169,9 +169,10 @@ class Emitter:
         assert instr.components is not None
         if not at:
             return self.memory(resource, Selection.SWIZZLE, 0xE4)
-        known = dict(zip(at, instr.components, strict=True))
+        components = [c for c in instr.components if c != STATUS]
+        known = dict(zip(at, components, strict=True))
         swizzle = 0
-        last = instr.components[0]
+        last = components[0]
         for position in range(4):
             last = known.get(position, last)
             swizzle |= last << (2 * position)
@@ -420,7 +421,16 @@ class Emitter:
     def texture(self, instr: Instr) -> None:
         """Everything that reads a resource."""
         op, srcs, access = instr.op, instr.srcs, instr.info
-        destination, at = self.destination(instr)
+        heads: list[Operand] = []
+        if op.endswith("_s"):
+            assert instr.components is not None
+            values = [lane for lane, c in zip(instr.lanes, instr.components, strict=True) if c != STATUS]
+            status = [lane for lane, c in zip(instr.lanes, instr.components, strict=True) if c == STATUS]
+            destination, at = self.destination(instr, values) if values else (null(), ())
+            heads.append(self.destination(instr, status)[0] if status else null())
+            op = op.removesuffix("_s")
+        else:
+            destination, at = self.destination(instr)
         if access == "rasterizer":
             source = Operand(RegisterType.RASTERIZER, 4, Selection.SWIZZLE, 0xE4, [])
             operands = [source] if op == "sampleinfo" else [source, self.scalar(srcs[0][0])]
@@ -438,8 +448,9 @@ class Emitter:
             self.add(Opcode[op.upper()], destination, source, *[self.vector(s) for s in srcs[1:]])
             return
         resource = self.swizzled(instr, at, access)
+        opcode = Opcode[instr.op.upper()]
         if op == "ld_raw" or op == "ld_structured":
-            made = self.add(Opcode[op.upper()], destination, *[self.vector(s) for s in srcs], resource)
+            made = self.add(opcode, destination, *heads, *[self.vector(s) for s in srcs], resource)
         elif op in ("resinfo", "sampleinfo", "bufinfo", "samplepos"):
             first = [self.scalar(srcs[0][0])] if op == "resinfo" else []
             last = [self.scalar(srcs[0][0])] if op == "samplepos" else []
@@ -454,7 +465,7 @@ class Emitter:
             operands.append(resource)
             if access.sampler is not None:
                 operands.append(self.sampler(access, access.channel if op.startswith("gather4") else None))
-            made = self.add(Opcode[op.upper()], destination, *operands, *rest)
+            made = self.add(opcode, destination, *heads, *operands, *rest)
             made.texel_offset = access.offset
         self.describe(made, access)
 

@@ -12,7 +12,19 @@ from wddm.dxbc.signature import Signature
 from wddm.dxbc.statistics import FeatureFlags
 from wddm.hlsl import tree
 from wddm.hlsl.diagnostics import Abort, Position, Sink
-from wddm.hlsl.ir.nodes import COMPONENTWISE, DOUBLE_OPS, EFFECTS, Fixed, Instr, Lane, Region, Value, each_instruction, each_region
+from wddm.hlsl.ir.nodes import (
+    COMPONENTWISE,
+    DOUBLE_OPS,
+    EFFECTS,
+    STATUS,
+    Fixed,
+    Instr,
+    Lane,
+    Region,
+    Value,
+    each_instruction,
+    each_region,
+)
 from wddm.hlsl.lowering.stages import Shader
 from wddm.hlsl.lowering.state import Module
 from wddm.hlsl.signature import Element
@@ -227,6 +239,8 @@ def _fits(producer: Instr, src: tuple[Value, ...], uses: Counter[Value], homes: 
 
 def _may_write_output(instr: Instr) -> bool:
     return instr.op not in ("phi", "sincos", "udivrem") and instr.op not in DOUBLE_OPS and instr.op not in EFFECTS and not (
+        instr.components is not None and STATUS in instr.components
+    ) and not (
         instr.op in COMPONENTWISE and len(instr.srcs) > 0 and _mixed(instr)
     )
 

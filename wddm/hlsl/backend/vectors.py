@@ -11,6 +11,7 @@ from __future__ import annotations
 from wddm.hlsl.ir.nodes import (
     COMPONENTWISE,
     DOUBLE_OPS,
+    STATUS,
     Fixed,
     If,
     Imm,
@@ -76,8 +77,11 @@ class _Former:
             return
         group = Group(pinned=instr.op in DOUBLE_OPS and len(instr.lanes) % 2 == 0 and instr.op not in ("dtof",))
         for lane in instr.lanes:
-            web = Web(lane, group)
-            group.webs.append(web)
+            home = group
+            if instr.components is not None and instr.components[lane.index] == STATUS:
+                home = Group()  # a destination of its own
+            web = Web(lane, home)
+            home.webs.append(web)
             self.webs[lane] = web
 
     def declare(self, region: Region) -> None:

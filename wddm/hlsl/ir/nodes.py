@@ -17,7 +17,9 @@ from typing import Any
 from wddm.hlsl.words import word_set
 
 __all__ = [
-    "COMPARES", "COMPONENTWISE", "DOUBLE_OPS", "EFFECTS", "FALSE", "FLOAT_OPS", "GRADIENTS", "ONE", "TRUE", "ZERO", "Break",
+    "COMPARES", "COMPONENTWISE", "DOUBLE_OPS", "EFFECTS", "FALSE", "FEEDBACK",
+    "FLOAT_OPS", "GRADIENTS", "ONE", "STATUS", "TRUE", "ZERO",
+    "Break",
     "Fixed", "FixedRegister", "If", "Imm", "Instr", "Lane", "Loop", "Node", "Region", "Switch", "Value", "each_instruction",
     "each_region", "fixed", "imm", "imm_float",
 ]  # fmt: skip
@@ -212,7 +214,7 @@ class Break(Node):
         self.negated = False
 
 
-COMPARES = word_set("eq ne lt ge ieq ine ilt ige ult uge deq dne dlt dge")
+COMPARES = word_set("eq ne lt ge ieq ine ilt ige ult uge deq dne dlt dge check_access_fully_mapped")
 
 FLOAT_OPS = word_set("add mul div mad max min dp2 dp3 dp4 exp log frc rcp rsq sqrt sin cos round_ne round_ni round_pi round_z "
     "deriv_rtx deriv_rty deriv_rtx_coarse deriv_rty_coarse deriv_rtx_fine deriv_rty_fine")
@@ -228,9 +230,21 @@ COMPONENTWISE = (
 
 DOUBLE_OPS = word_set("dadd dmul dmin dmax ddiv drcp dfma deq dne dlt dge dtof ftod dtoi dtou itod utod")
 
-GRADIENTS = word_set("sample sample_b sample_c lod deriv_rtx deriv_rty deriv_rtx_coarse deriv_rty_coarse deriv_rtx_fine "
-    "deriv_rty_fine")
+GRADIENTS = word_set(
+    """sample sample_b sample_c sample_cl_s sample_b_cl_s sample_c_cl_s lod deriv_rtx deriv_rty deriv_rtx_coarse
+    deriv_rty_coarse deriv_rtx_fine deriv_rty_fine"""
+)
 """Operations that look at neighbouring pixels."""
+
+FEEDBACK = {
+    "sample": "sample_cl_s", "sample_b": "sample_b_cl_s", "sample_d": "sample_d_cl_s", "sample_c": "sample_c_cl_s",
+    "sample_l": "sample_l_s", "sample_c_lz": "sample_c_lz_s", "gather4": "gather4_s", "gather4_c": "gather4_c_s",
+    "gather4_po": "gather4_po_s", "gather4_po_c": "gather4_po_c_s", "ld": "ld_s", "ld_ms": "ld_ms_s",
+    "ld_uav_typed": "ld_uav_typed_s", "ld_raw": "ld_raw_s", "ld_structured": "ld_structured_s",
+}  # fmt: skip
+"""Reads and their forms that also tell whether all they touched was mapped: that is component :data:`STATUS`."""
+
+STATUS = 4
 
 EFFECTS = word_set("""discard output emit cut sync store_uav_typed store_raw store_structured array_store atomic alloc consume abort
     """)

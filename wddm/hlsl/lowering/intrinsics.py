@@ -501,7 +501,9 @@ I = IntrinsicLowering  # noqa: E741
 _VALUES: dict[str, _Plain] = {
     "abs": I.abs_, "acos": I.acos, "all": I.all_, "any": lambda self, kind, x: self.all_(kind, x, "or"), "asin": I.asin,
     "atan": I.atan, "atan2": I.atan2, "ceil": _op("round_pi"), "clamp": I.clamp, "cos": _op("cos"),
-    "cosh": lambda self, kind, x: self.hyperbolic("cosh", x), "countbits": _op("countbits"), "cross": I.cross,
+    "cosh": lambda self, kind, x: self.hyperbolic("cosh", x),
+    "CheckAccessFullyMapped": _op("check_access_fully_mapped"),
+    "countbits": _op("countbits"), "cross": I.cross,
     "D3DCOLORtoUBYTE4": I.color_to_ubyte4, "degrees": _scaled(180 / math.pi), "distance": I.distance, "dot": I.dot,
     "dst": I.dst, "exp": I.exp_, "exp2": _op("exp"), "f16tof32": _op("f16tof32"), "f32tof16": _op("f32tof16"),
     "faceforward": I.faceforward, "firstbithigh": I.first_bit_high, "firstbitlow": _op("firstbit_lo"),

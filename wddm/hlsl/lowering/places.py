@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from wddm.hlsl import layout, tree
-from wddm.hlsl.ir.nodes import ZERO, Imm, Value, Vec, fixed, imm
+from wddm.hlsl.ir.nodes import FEEDBACK, STATUS, ZERO, Imm, Value, Vec, fixed, imm
 from wddm.hlsl.lexer import Token
-from wddm.hlsl.types import Array, Field, Numeric, Struct, Type, lane_count
+from wddm.hlsl.types import UINT, Array, Field, Numeric, Struct, Type, lane_count
 
-from .convert import leaves
+from .convert import convert, leaves
 from .state import UNDEFINED, IndexableArray, Resource, Restart, SharedMemory, State
 
 __all__ = ["Place", "PlaceLowering"]
@@ -281,10 +281,29 @@ class PlaceLowering(State):
             offset: Value = imm(start * 4)
             if place.dynamic is not None:
                 offset = self.b.one("iadd", place.dynamic, offset)
-            lanes = self.b.vector("ld_structured", [place.address, (offset,)], run, resource, key=key, varying=writable)
+            lanes = self.read("ld_structured", [place.address, (offset,)], run, resource, key=key, varying=writable)
             for component, lane in zip(run, lanes, strict=True):
                 got[start + component] = lane
         return tuple(got[d] for d in dwords)
+
+    def read(
+        self, op: str, srcs: list[Vec], components: tuple[int, ...], info: Any, *, key: Any = None, varying: bool = False
+    ) -> Vec:
+        """Read a resource; with a clamp and into a status when the method was called with them."""
+        clamp, status = self.feedback
+        if clamp is None and status is None:
+            return self.b.vector(op, srcs, components, info, key=key, varying=varying)
+        self.feedback = (None, None)
+        if clamp is not None:
+            srcs = [*srcs, clamp]
+        wanted = components if status is None else (*components, STATUS)
+        lanes = self.b.vector(FEEDBACK[op], srcs, wanted, info, key=key, varying=varying)
+        if status is not None:
+            self.store(self.place(status), convert(self.b, lanes[-1:], UINT, status.type), status.token)
+        return lanes[: len(components)]
+
+    def place(self, node: tree.Expression) -> Place:
+        raise NotImplementedError
 
     def load_typed(self, place: Place, token: Token) -> Vec:
         raise NotImplementedError

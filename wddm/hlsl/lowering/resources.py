@@ -103,12 +103,12 @@ class ResourceLowering(IntrinsicLowering):
             element = resource.binding.type.element
             if not isinstance(element, Numeric) or lane_count(element) != 1:
                 self.fail(3676, "typed UAV loads are only allowed for single-component 32-bit element types", token)
-            return self.b.vector("ld_uav_typed", [address], wanted, access, key=(access, self.b.epoch), varying=True)
+            return self.read("ld_uav_typed", [address], wanted, access, key=(access, self.b.epoch), varying=True)
         if kind.multisampled:
-            return self.b.vector("ld_ms", [address, level or (ZERO,)], wanted, access)
+            return self.read("ld_ms", [address, level or (ZERO,)], wanted, access)
         if kind.family == "texture":
             address = (*address, *(address[-1:] * (3 - len(address))), *(level or (ZERO,)))
-        return self.b.vector("ld", [address], wanted, access)
+        return self.read("ld", [address], wanted, access)
 
     def store_typed(self, place: Place, values: Vec, token: Token) -> None:
         resource, _ = place.base
@@ -138,7 +138,13 @@ class ResourceLowering(IntrinsicLowering):
         type_ = node.object.type
         assert isinstance(type_, Object)
         family, name = type_.kind.family, node.name
-        self.need_model(node.model, name, node.token)
+        signature = node.signature
+        self.need_model(signature.model, name, node.token)
+        if signature.clamp >= 0 or signature.status >= 0:
+            clamp = self.value(node.arguments[signature.clamp])[:1] if signature.clamp >= 0 else None
+            self.feedback = (clamp, node.arguments[signature.status] if signature.status >= 0 else None)
+            plain = node.arguments[: min(n for n in (signature.clamp, signature.status) if n >= 0)]
+            node = tree.CallMethod(node.token, node.type, node.object, name, plain, signature)
         if family == "stream":
             return self.stream_method(node, type_)
         resource = self.resource(node.object)
@@ -218,7 +224,7 @@ class ResourceLowering(IntrinsicLowering):
             offset = None
         access = TextureAccess(resource, sampler, offset)
         wanted = (0,) if compare else tuple(range(lane_count(element)))
-        return self.b.vector(op, [address[:count], *rest], wanted, access)
+        return self.read(op, [address[:count], *rest], wanted, access)
 
     def gather(self, node: tree.CallMethod, resource: Resource, sampler: Resource, address: Vec) -> Vec:
         name, arguments = node.name, node.arguments
@@ -236,16 +242,16 @@ class ResourceLowering(IntrinsicLowering):
             return tuple(out)
         if not offsets:
             access = TextureAccess(resource, sampler, channel=channel)
-            return self.b.vector("gather4" + suffix, [address, *reference], (0, 1, 2, 3), access)
+            return self.read("gather4" + suffix, [address, *reference], (0, 1, 2, 3), access)
         lanes = self.value(offsets[0])
         literal = all(isinstance(v, Imm) and (v.bits <= 7 or v.bits >= 0xFFFFFFF8) for v in lanes)
         if not literal:
             self.need_model(50, "an offset that is no literal", node.token)
         if literal:
             access = TextureAccess(resource, sampler, self.literal_offset(offsets[0]), channel)
-            return self.b.vector("gather4" + suffix, [address, *reference], (0, 1, 2, 3), access)
+            return self.read("gather4" + suffix, [address, *reference], (0, 1, 2, 3), access)
         access = TextureAccess(resource, sampler, channel=channel)
-        return self.b.vector("gather4_po" + suffix, [address, lanes, *reference], (0, 1, 2, 3), access)
+        return self.read("gather4_po" + suffix, [address, lanes, *reference], (0, 1, 2, 3), access)
 
     def dimensions(self, node: tree.CallMethod, resource: Resource) -> Vec:
         kind = resource.binding.type.kind
@@ -281,7 +287,7 @@ class ResourceLowering(IntrinsicLowering):
             count = int(name[4:] or "1")
             writable = resource.binding.type.kind.writable
             key = (resource, self.b.epoch if writable else 0)
-            return self.b.vector("ld_raw", [address], tuple(range(count)), resource, key=key, varying=writable)
+            return self.read("ld_raw", [address], tuple(range(count)), resource, key=key, varying=writable)
         self.need_uav(node.token)
         if name.startswith("Store"):
             self.b.effect("store_raw", [address, self.value(node.arguments[1])], resource)
