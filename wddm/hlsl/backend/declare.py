@@ -23,7 +23,7 @@ from wddm.hlsl.lowering.stages import Phase, Shader
 from wddm.hlsl.lowering.state import Binding
 from wddm.hlsl.signature import Element
 
-from .emit import return_types
+from .operands import return_types
 from .registers import Usage
 
 __all__ = ["Declarer"]

@@ -11,7 +11,7 @@ from wddm.hlsl.ir.nodes import FALSE, ONE, TRUE, ZERO, Fixed, Imm, Value, Vec, i
 from wddm.hlsl.types import Numeric
 
 from .convert import change_base, convert
-from .flow import FlowLowering
+from .loops import LoopLowering
 
 __all__ = ["IntrinsicLowering"]
 
@@ -19,7 +19,7 @@ __all__ = ["IntrinsicLowering"]
 _FIVE = ("Interlocked", "Evaluate", "Process", "msad4", "asdouble")
 
 
-class IntrinsicLowering(FlowLowering):
+class IntrinsicLowering(LoopLowering):
     def intrinsic(self, node: tree.CallIntrinsic) -> Vec:
         self.step(node.token)
         name = node.name
