@@ -8,13 +8,32 @@ from __future__ import annotations
 
 import random
 
-INTEGER = "iadd imul imul_hi umul_hi udiv urem imin imax umin umax uadd_carry usub_borrow and or xor shl ishr ushr".split()
-INTEGER_ONE = "not count_bits first_bit_hi first_bit_lo first_bit_shi bit_reverse ineg".split()
-INTEGER_THREE = "imad msad ubfe ibfe".split()
-FLOAT = "fadd fmul fdiv fmin fmax".split()
-FLOAT_ONE = "frcp fsqrt ffrc fround_ne fround_ni fround_pi fround_z".split()
-COMPARE = "feq fne flt fge".split()
-INTEGER_COMPARE = "ieq ine ilt ige ult uge".split()
+INTEGER = [
+    "iadd",
+    "imul",
+    "imul_hi",
+    "umul_hi",
+    "udiv",
+    "urem",
+    "imin",
+    "imax",
+    "umin",
+    "umax",
+    "uadd_carry",
+    "usub_borrow",
+    "and",
+    "or",
+    "xor",
+    "shl",
+    "ishr",
+    "ushr",
+]
+INTEGER_ONE = ["not", "count_bits", "first_bit_hi", "first_bit_lo", "first_bit_shi", "bit_reverse", "ineg"]
+INTEGER_THREE = ["imad", "msad", "ubfe", "ibfe"]
+FLOAT = ["fadd", "fmul", "fdiv", "fmin", "fmax"]
+FLOAT_ONE = ["frcp", "fsqrt", "ffrc", "fround_ne", "fround_ni", "fround_pi", "fround_z"]
+COMPARE = ["feq", "fne", "flt", "fge"]
+INTEGER_COMPARE = ["ieq", "ine", "ilt", "ige", "ult", "uge"]
 
 
 class Generator:

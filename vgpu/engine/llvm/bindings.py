@@ -24,6 +24,7 @@ from wddm.hw.memory import APERTURE_BASE
 
 from .records import RESOURCE, SAMPLER
 from .shader import SamplerKey, ViewKey
+from .shader_errors import UnsupportedError
 
 BUFFERS: Final = (ViewDimension.BUFFER, ViewDimension.RAW_BUFFER, ViewDimension.STRUCTURED_BUFFER)
 _LIMIT: Final = 8192
@@ -125,6 +126,9 @@ class Bindings:
         if first + count * size > extent:
             why = f"{count} elements of {size} bytes from {first} on in {extent} bytes"
             raise FaultError(Fault.BAD_DESCRIPTOR, why, address=address)
+        if size < 4 and (base + first) % 4:
+            # Small elements are read by the dword that holds them, which must not reach out of the last page.
+            raise UnsupportedError("unaligned buffers of small elements")
         record["base"] = base + first
         record["size"] = count * size if view.dimension == ViewDimension.RAW_BUFFER else count
         record["width"] = record["count"] = count
@@ -157,10 +161,11 @@ class Bindings:
                 cube and (view.width != view.height or view.slice_count % 6 != 0),
                 f"cube of {view.width}x{view.height}, {view.slice_count} slices",
             ),
-            (base % 4 != 0, "a texture that is not aligned to 4 bytes"),
         ):
             if bad:
                 raise FaultError(Fault.BAD_DESCRIPTOR, why, address=address)
+        if base % 4:
+            raise UnsupportedError("unaligned textures")
         for name in ("width", "height", "depth", "samples", "first_mip", "min_lod"):
             record[name] = getattr(view, name)
         record["base"], record["mips"] = base, view.mip_count

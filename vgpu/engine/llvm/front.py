@@ -420,7 +420,9 @@ class _Front:
                 for c, x in projected.items():
                     if c >= 0:
                         f.store(x.bits(I32), self.component_pointer(first + number, c))
-                f.store(f.value(0, I32), self.component_pointer(first + number, vertex.CODE))
+                # Cut so close to the eye that nothing is left of w: such pieces are dropped.
+                code = (position[3] > 0.0).select(0, f.value(vertex.NOT_A_NUMBER, I32))
+                f.store(code, self.component_pointer(first + number, vertex.CODE))
                 for c in (vertex.VIEWPORT, vertex.SLICE):
                     f.store(self.load_component(members[0], c), self.component_pointer(first + number, c))
                 with f.count(FIRST_OUTPUT, self.components) as place:

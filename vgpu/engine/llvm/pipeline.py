@@ -309,7 +309,8 @@ class Pipelines:
             self.part("merger", merger_key, lambda: merger.compile_merger(merger_key)),
         ]
         return DrawPipeline(
-            self._wrap(parts[1]["front"]), planes, layout, samples > 1, parts[0]["vertex"], parts[2]["pixel"], parts[3]["merger"], vs, ps,
+            self._wrap(parts[1]["front"]), planes, layout, samples > 1,
+            parts[0]["vertex"], parts[2]["pixel"], parts[3]["merger"], vs, ps,
             tuple(parts), vs.has_loop or (ps is not None and ps.has_loop), vs.has_effects or (ps is not None and ps.has_effects),
             vs.rasterizes and (ps is not None or bool(depth_format)),
         )  # fmt: skip

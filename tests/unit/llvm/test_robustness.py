@@ -1,0 +1,117 @@
+"""What must never happen: a hang that cannot be stopped, a byte outside, code from a damaged cache."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.support.gpu_scene import Scene
+from vgpu.engine.llvm import LlvmEngine
+from vgpu.engine.llvm.jit import DiskCache, Jit
+from vgpu.fault import FaultError
+from wddm.hw.descriptors import View, ViewDimension
+from wddm.hw.interrupts import Fault
+from wddm.hw.memory import LOCAL_BASE
+from wddm.hw.packets import Op, Stage
+
+ENDLESS = """compute temps=4 group=64,1,1
+uav 0 RAW_BUFFER
+loop
+iadd r0, r0, 1
+endloop
+"""
+
+
+@pytest.mark.parametrize("condition", ["", "ine r1, $ID_IN_GROUP_FLAT, 9999\nbreakc.z r1, 1\n"])
+def test_an_endless_loop_is_stopped(condition: str) -> None:
+    s = Scene(lambda m, stop: LlvmEngine(m, stop))
+    s.shader(ENDLESS.replace("endloop", condition + "endloop"))
+    s.emit(Op.DISPATCH, data=[4, 1, 1])
+    timer = threading.Timer(0.1, s.stop.set)
+    timer.start()
+    with pytest.raises(FaultError) as caught:
+        s.run()
+    timer.join()
+    assert caught.value.fault == Fault.HANG
+
+
+def test_accesses_at_the_end_of_memory_stay_inside() -> None:
+    """Buffers that end where memory ends: the page behind has no access, so that a stray byte would be seen."""
+    s = Scene(lambda m, stop: LlvmEngine(m, stop), 1 << 20)
+    end = LOCAL_BASE + (1 << 20)
+    s.shader("""compute temps=8 group=64,1,1
+resource 0 RAW_BUFFER
+resource 1 BUFFER
+uav 0 RAW_BUFFER
+shl r0, $THREAD_ID_X, 2
+iadd r0, r0, -32
+load_raw r1, r0 t0 mask=xyzw
+mov r5, $THREAD_ID_X
+load r1, r5 t1 mask=x
+uav_store_raw r0, r1 u0 mask=xyzw
+""")
+    raw = View(ViewDimension.RAW_BUFFER, 0, 8, 0)
+    s.emit(Op.SET_RESOURCE, slot=Stage.COMPUTE << 8, address=end - 32, extent=32, data=raw.pack())
+    typed = View(ViewDimension.BUFFER, 61, 7, 0)  # R8_UNORM
+    s.emit(Op.SET_RESOURCE, slot=Stage.COMPUTE << 8 | 1, address=end - 8, extent=8, data=typed.pack())
+    s.emit(Op.SET_UAV, slot=Stage.COMPUTE << 8, address=end - 32, extent=32, data=raw.pack())
+    s.emit(Op.DISPATCH, data=[3, 1, 1])
+    s.run()
+    assert not s.engine.fallbacks  # type: ignore[attr-defined]
+
+
+IR = "define i32 @seven() {\nret i32 7\n}"
+
+
+def test_the_disk_cache_serves_what_is_whole(tmp_path: Path) -> None:
+    first = Jit(DiskCache(tmp_path / "c"))
+    first.compile(IR)
+    second = Jit(DiskCache(tmp_path / "c"))
+    second.compile(IR)
+    assert (second.statistics.compiled, second.statistics.disk_hits) == (0, 1)
+    (entry,) = (tmp_path / "c").iterdir()
+    data = bytearray(entry.read_bytes())
+    data[-1] ^= 1
+    entry.write_bytes(data)
+    cache = DiskCache(tmp_path / "c")
+    third = Jit(cache)
+    third.compile(IR)
+    assert third.statistics.compiled == 1
+    assert cache.damaged == 1
+
+
+def test_the_disk_cache_is_private_and_bounded(tmp_path: Path) -> None:
+    (tmp_path / "open").mkdir(mode=0o755)
+    (tmp_path / "open").chmod(0o755)
+    assert not DiskCache(tmp_path / "open").usable
+    cache = DiskCache(tmp_path / "mine", limit=4000)
+    assert (tmp_path / "mine").stat().st_mode & 0o777 == 0o700
+    for i in range(10):
+        cache.put(f"{i:040x}", bytes(1000))
+    assert sum(f.stat().st_size for f in (tmp_path / "mine").iterdir()) <= 5100
+    assert cache.get(f"{9:040x}") == bytes(1000)
+
+
+def test_uniform_groups_pass_barriers_together() -> None:
+    """A reversal through shared memory needs every thread's write before any thread's read."""
+    s = Scene(lambda m, stop: LlvmEngine(m, stop))
+    out = s.buffer(np.zeros(512, np.uint32))
+    s.shader("""compute temps=8 group=256,1,1 shared_bytes=1024
+uav 0 RAW_BUFFER
+shl r0, $ID_IN_GROUP_X, 2
+mov r1, $THREAD_ID_X
+shared_store r0, r1 mask=x
+barrier 3
+iadd r2, 1020, -r0
+shared_load r3, r2 mask=x
+shl r4, $THREAD_ID_X, 2
+uav_store_raw r4, r3 u0 mask=x
+""")
+    s.bind(Op.SET_UAV, out, slot=Stage.COMPUTE << 8)
+    s.emit(Op.DISPATCH, data=[2, 1, 1])
+    s.run()
+    expected = np.concatenate([np.arange(256)[::-1], np.arange(256, 512)[::-1]])
+    assert np.array_equal(s.read(out, np.uint32), expected)
