@@ -266,7 +266,10 @@ async def connect(address: Address) -> SocketTransport:
                 return await _connect(family, target)
         return await _connect(found[-1][0], found[-1][4])
     except OSError as error:
-        raise type(error)(error.errno, f"cannot connect to {address}: {error.strerror or error}") from None
+        why = error.strerror
+        if error.errno is not None and not isinstance(error, socket.gaierror):
+            why = os.strerror(error.errno)  # trio's text repeats the address
+        raise type(error)(error.errno, f"cannot connect to {address}: {why or error}") from None
 
 
 async def _connect(family: int, target: object) -> SocketTransport:

@@ -188,8 +188,11 @@ async def test_events_come_from_the_server() -> None:
 
 @pytest.mark.parametrize("make", PAIRS)
 async def test_waiting_requests_fail_when_the_peer_goes(make) -> None:
+    async def never(message: Wait) -> None:
+        await trio.sleep_forever()
+
     async with linked(make()) as (client, server):
-        server.on(Wait, lambda m: trio.sleep_forever())
+        server.on(Wait, never)
         server.on(Tell, lambda m: server.close())
         from wddm.wire.message import Nothing
 

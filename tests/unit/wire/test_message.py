@@ -178,7 +178,7 @@ def test_any_bytes_are_events_or_a_protocol_error(data: bytes) -> None:
             try:
                 list(connection.receive(data))
             except ProtocolError as error:
-                assert str(error)  # noqa: PT017 - either outcome is right
+                assert str(error)
 
 
 _json = st.recursive(
@@ -197,7 +197,7 @@ def test_any_parameters_are_a_message_or_a_protocol_error(method: str, parameter
     try:
         (event,) = connection.receive(msgpack.packb([*head, [parameters]]))
     except ProtocolError as error:
-        assert str(error)  # noqa: PT017 - either outcome is right
+        assert str(error)
     else:
         assert isinstance(event, (RequestReceived, NotificationReceived))
         assert isinstance(event.message, declaration.struct)
