@@ -37,8 +37,10 @@ class CopyCommands(CommandGroup):
         view = self.device.get(id, DepthStencilView, "depth_stencil_view")
         if flags & ~3:
             raise invalid_arg(f"clear_flags: {flags:#x} has unknown bits")
-        if not 0 <= depth <= 1 or stencil > 0xFF:
-            raise invalid_arg(f"depth, stencil: {depth}, {stencil} are not in 0..1 and 0..255")
+        if stencil > 0xFF:
+            raise invalid_arg(f"stencil: {stencil} is not in 0..255")
+        # ClearDepthStencilView: the depth is clamped to 0..1; no number clears to 0.
+        depth = min(1.0, max(0.0, depth))
         require(b.writes(view), "depth_stencil_view: it is read-only")
         view.resource.written = True
         return self._ddi.pfnClearDepthStencilView(  # type: ignore[no-any-return]
