@@ -233,7 +233,7 @@ class Adapter:
             if isinstance(what, ddi.DXGK_INTERRUPT_CRTC_VSYNC):
                 self.display.vsync(what.VidPnTargetId, what.PhysicalAddress)
             elif isinstance(what, ddi.DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED):
-                self.vidsch.look_at_fences()
+                self.vidsch.waits.look_at_fences()
             elif isinstance(what, ddi.DXGK_INTERRUPT_DMA_FAULTED):
                 self._faulted(what.NodeOrdinal, what.FaultedFenceId, ExecutionState.ERROR_DMAFAULT, what.Status)
             elif isinstance(what, ddi.DXGK_INTERRUPT_DMA_PAGE_FAULTED):
@@ -276,7 +276,7 @@ class Adapter:
             if isinstance(item, MonitoredFence):
                 if not item.flags & D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS.NoSignalMaxValueOnTdr:
                     item.signal(FENCE_MAXIMUM, rewind=True)
-                    self.vidsch.signalled(item)
+                    self.vidsch.waits.signalled(item)
         device.process.tell(
             DeviceStateChanged(hDevice=device.handle, state=int(state), reason=int(reason), sentence=sentence[:4096])
         )

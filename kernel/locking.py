@@ -20,9 +20,9 @@ from wddm.wire import thunk
 from wddm.wire.channel import CallError
 
 from .adapter import Adapter
+from .allocations import check_active
 from .bus_link import MemoryBlock
 from .errors import refusal
-from .lifecycle import Lifecycle
 from .objects import Device, InstanceHandle
 from .vidmm.allocation import Allocation, Content
 from .vidsch.packets import DmaPacket
@@ -48,9 +48,8 @@ WaitFor = Callable[[Callable[[Callable[[], None]], None]], Awaitable[None]]
 class Locks:
     """Locking on one adapter. ``wait_for`` is the shell's: it awaits a callback."""
 
-    def __init__(self, adapter: Adapter, lifecycle: Lifecycle, wait_for: WaitFor) -> None:
+    def __init__(self, adapter: Adapter, wait_for: WaitFor) -> None:
         self.adapter = adapter
-        self.lifecycle = lifecycle
         self._wait_for = wait_for
 
     def lock(
@@ -89,7 +88,7 @@ class Locks:
         return instance, block
 
     def _check(self, device: Device, instance: InstanceHandle, flags: int) -> None:
-        self.lifecycle.check_active(device)
+        check_active(self.adapter, device)
         info = instance.opened.info
         if instance.opened.device is not device:
             raise refusal(
@@ -160,7 +159,7 @@ class Locks:
         while True:
             if instance.opened.destroyed or allocation.destroyed:
                 raise refusal(NTSTATUS.STATUS_INVALID_HANDLE, f"hAllocation {instance.handle:#x} was destroyed meanwhile")
-            self.lifecycle.check_active(device)
+            check_active(self.adapter, device)
             if allocation.in_memory_segment:
                 if flags & Flag.DonotEvict:
                     raise CallError(

@@ -22,8 +22,9 @@ from .bus_link import BusLink, CopyingLink, SharedLink
 from .errors import BugCheck, BugCheckError
 from .miniport_host import StartError
 from .options import Options
-from .process import Services, Session
+from .process import Session
 from .recovery import Recovery
+from .thunks.group import Services
 from .vidsch.tdr import Watch, watch
 
 _log = logging.getLogger("kernel")

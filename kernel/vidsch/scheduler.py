@@ -15,7 +15,6 @@ from kernel.bus_link import BusLink, MemoryBlock
 from kernel.errors import vidsch_bug_check
 from kernel.miniport_host import tracer
 from kernel.objects import Context, Device, ExecutionState
-from kernel.sync import CpuNotification, CpuWait, MonitoredFence, SyncObject
 from kernel.vidmm.allocation import Allocation
 from kernel.vidmm.manager import Residency, VidMm
 from kernel.vidmm.paging import PagingBatch, PagingBuilder
@@ -34,7 +33,8 @@ from .allocation_list import fill_addresses
 from .dma import DmaPool
 from .fence import reached
 from .node import Node, Preemption
-from .packets import Broadcast, CallPacket, DmaPacket, Packet, PacketState, SignalPacket, WaitPacket
+from .packets import CallPacket, DmaPacket, Packet, PacketState, SignalPacket, WaitPacket
+from .waits import Waits, drop_from_broadcast
 
 #: The flags of a submission that Patch is told as well, by their number.
 _PATCH_FLAGS: Final = tuple(DXGK_PATCHFLAGS(number) for number in range(16))
@@ -83,7 +83,7 @@ class VidSch:
         self._sequence = 0
         self._pumping = False
         self._interrupts: list[tuple[str, Node, int, int]] = []
-        self.fences_with_waiters: set[MonitoredFence] = set()
+        self.waits = Waits(self.look_at, fail_device)
         self.paging_count = 0
         #: Called, once each, when room may have been made.
         self.on_memory: list[Callable[[], None]] = []
@@ -152,7 +152,7 @@ class VidSch:
                     return
                 break
             if type(head) is WaitPacket:
-                if not self._try_wait(context, head):
+                if not self.waits.try_wait(context, head):
                     if not context.destroying:
                         break
                     # Nobody is left to signal what it waits for: drop the rest.
@@ -162,9 +162,9 @@ class VidSch:
             elif type(head) is SignalPacket:
                 context.queue.popleft()
                 if head.at_submission:
-                    self._signal(head)
+                    self.waits.signal(head)
                 else:
-                    self._when_outstanding_done(context, partial(self._signal, head))
+                    self._when_outstanding_done(context, partial(self.waits.signal, head))
             elif type(head) is CallPacket:
                 if head.state is not PacketState.READY and not self._make_ready(context, head, head.uses, ()):
                     break
@@ -259,75 +259,6 @@ class VidSch:
                 callback()
         if self._memory_waiters:
             self._attention[next(iter(self._memory_waiters))] = None
-
-    # ----- synchronisation ---------------------------------------------------------------------------------------------------
-
-    def _try_wait(self, context: Context, packet: WaitPacket) -> bool:
-        objects = packet.objects
-        if all(o.can_take(packet.value) and (not o.waiters or o.waiters[0] is context) for o in objects):
-            for item in objects:
-                item.take(packet.value)
-                if context in item.waiters:
-                    item.waiters.remove(context)
-                self._wake_waiters(item)
-            return True
-        if not packet.queued:
-            packet.queued = True
-            for item in objects:
-                item.waiters.append(context)
-                if isinstance(item, MonitoredFence):
-                    self.fences_with_waiters.add(item)
-        return False
-
-    def _signal(self, packet: SignalPacket) -> None:
-        packet.broadcast.missing -= 1
-        if packet.broadcast.missing > 0:
-            return
-        for item in packet.objects:
-            if item.destroyed:
-                continue
-            wrong = item.signal(packet.value, rewind=packet.rewind)
-            if wrong is not None:
-                self._fail_device(
-                    item.device,
-                    ExecutionState.STOPPED,
-                    hresult_from_ntstatus(NTSTATUS.STATUS_INVALID_PARAMETER),
-                    f"signal of {item.handle:#x}: {wrong}",
-                )
-            self.signalled(item)
-
-    def signalled(self, item: SyncObject) -> None:
-        """The object's value or count changed: those that wait for it look again."""
-        self._wake_waiters(item)
-        if isinstance(item, MonitoredFence) and item.cpu_waits:
-            for wait in [w for w in item.cpu_waits if w.satisfied]:
-                self.end_cpu_wait(wait, None)
-        if isinstance(item, CpuNotification):
-            item.waiters.clear()
-
-    def _wake_waiters(self, item: SyncObject) -> None:
-        if isinstance(item, MonitoredFence):
-            # Waiters for a high value do not hold up those for a low one.
-            for context in item.waiters:
-                self._attention[context] = None
-        elif item.waiters:
-            self._attention[item.waiters[0]] = None
-
-    @staticmethod
-    def end_cpu_wait(wait: CpuWait, sentence: str | None) -> None:
-        """A wait of the CPU is over."""
-        for fence in wait.fences:
-            if wait in fence.cpu_waits:
-                fence.cpu_waits.remove(wait)
-        wait.done(sentence)
-
-    def look_at_fences(self) -> None:
-        """The hardware may have written monitored fences: look at all that somebody waits for."""
-        for fence in list(self.fences_with_waiters):
-            if fence.waiters or fence.cpu_waits:
-                self.signalled(fence)
-            if not fence.waiters and not fence.cpu_waits:
-                self.fences_with_waiters.discard(fence)
 
     # ----- submission --------------------------------------------------------------------------------------------------------
 
@@ -538,8 +469,8 @@ class VidSch:
                 if not fence.destroyed:
                     fence.page.values[fence.slot] = value
         self._attention[context] = None
-        if self.fences_with_waiters:
-            self.look_at_fences()
+        if self.waits.fences_with_waiters:
+            self.waits.look_at_fences()
 
     def _finish(self, packet: DmaPacket) -> None:
         packet.state = PacketState.FINISHED
@@ -564,10 +495,7 @@ class VidSch:
             if isinstance(packet, DmaPacket):
                 self._cancel_dma(context, packet)
             elif isinstance(packet, WaitPacket):
-                for item in packet.objects:
-                    if context in item.waiters:
-                        item.waiters.remove(context)
-                        self._wake_waiters(item)
+                self.waits.forget(context, packet)
             elif isinstance(packet, CallPacket):
                 if packet.state in (PacketState.READY, PacketState.PAGING):
                     self.vidmm.release(packet.uses)
@@ -576,7 +504,7 @@ class VidSch:
                     allocation.holds -= 1
                 packet.cancel()
             elif isinstance(packet, SignalPacket):
-                _drop_from_broadcast(packet.broadcast)
+                drop_from_broadcast(packet.broadcast)
         self._wake_memory_waiters()
         self._attention[context] = None
 
@@ -628,7 +556,3 @@ class VidSch:
         times = [n.wake_at for n in self.nodes if n.wake_at is not None and n.preemption is None and not n.stopped]
         return min(times, default=None)
 
-
-def _drop_from_broadcast(broadcast: Broadcast) -> None:
-    """A cancelled signal never comes: what waits for all contexts never fires."""
-    broadcast.missing += 1 << 20
