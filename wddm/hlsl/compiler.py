@@ -42,6 +42,11 @@ CREATOR = "wddm HLSL Shader Compiler 1.0"
 
 PROFILES = tuple(f"{stage}s_{model}" for stage in "vpgdhc" for model in ("4_0", "4_1", "5_0"))
 
+INTERNAL = 8000
+"""Number of the error that is a fault of the compiler itself; its tests never see one."""
+
+_INTERNAL = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError)
+
 MAX_SOURCE = 4 << 20
 MAX_RESTARTS = 64
 _RECURSION = 12_000
@@ -123,6 +128,9 @@ def compile_with_diagnostics(
         except RecursionError:
             sink.errors += 1
             sink.diagnostics.append(Diagnostic("error", 3001, "the source is nested too deeply", start))
+        except _INTERNAL as error:
+            sink.errors += 1
+            sink.diagnostics.append(Diagnostic("error", INTERNAL, f"internal compiler error: {_where(error)}", start))
         except DxbcError as error:
             sink.errors += 1
             sink.diagnostics.append(Diagnostic("error", 4599, f"the program cannot be written: {error}", start))
@@ -130,6 +138,15 @@ def compile_with_diagnostics(
         result.blob = None
     result.diagnostics = tuple(sink.diagnostics)
     return result
+
+
+def _where(error: BaseException) -> str:
+    """The exception and the place in the compiler that it comes from."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = "" if trace is None else f" at {trace.tb_frame.f_code.co_qualname}:{trace.tb_lineno}"
+    return f"{type(error).__name__} {error}{place}"
 
 
 class _Compilation:

@@ -391,3 +391,18 @@ def test_status_of_tiled_resources() -> None:
     samplers = {0: lambda texture, uv, *rest: np.full((len(uv), 4), 1000.0)}
     out, _ = run_stage(blob, {"UV": np.zeros((4, 2))}, textures=memory, samplers=samplers)
     np.testing.assert_array_equal(out["SV_Target0"].view(np.float32)[0], np.array([12 + 10 + 100, 13 + 20 + 200, 14 + 300, 15]) + 1000)
+
+
+def test_whole_shared_arrays() -> None:
+    source = """
+    struct S { float2 a; uint n; }; groupshared S s[4]; groupshared float g[4]; RWStructuredBuffer<float> o;
+    float sum(float v[4]) { return v[0] + v[1] + v[2] + v[3]; }
+    [numthreads(4, 1, 1)] void main(uint i : SV_GroupIndex) {
+        g[i] = i + 1; GroupMemoryBarrierWithGroupSync();
+        float copy[4] = g; copy[0] += 10; float total = sum(g);
+        GroupMemoryBarrierWithGroupSync(); if (i == 0) { g = copy; S t[4] = s; t[2].n = 5; t[2].a = 3; s = t; }
+        GroupMemoryBarrierWithGroupSync();
+        o[i] = total + sum(g) + s[2].n + s[2].a.y; }"""
+    out = np.zeros(4, np.uint32)
+    compute(source, uavs={0: out})
+    np.testing.assert_array_equal(out.view(np.float32), [10 + 20 + 5 + 3] * 4)

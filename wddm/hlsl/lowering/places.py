@@ -209,6 +209,8 @@ class PlaceLowering(State):
                 result = self.b.op("movc", (hit,), other, result)
             return result
         storage = place.storage
+        if storage == "shared" and not place.address:
+            return tuple(v for part in self.shared_elements(place) for v in self.load(part, token))
         if storage == "variable" or storage == "value":
             lanes: Vec = self.env[place.base] if storage == "variable" else place.base
             if place.select is not None:
@@ -241,6 +243,12 @@ class PlaceLowering(State):
         if "b" not in kinds:
             return lanes
         return tuple(self.b.one(op, v, operand) if k == "b" else v for v, k in zip(lanes, kinds, strict=True))
+
+    def shared_elements(self, place: Place) -> list[Place]:
+        """The elements of a whole groupshared array."""
+        type_ = place.type
+        assert isinstance(type_, Array)
+        return [replace(place, type=type_.element, address=(imm(i),)) for i in range(type_.size)]
 
     def load_registers(self, place: Place, dwords: list[int]) -> Vec:
         """From a constant buffer, indexable temp or the immediate constant buffer."""
@@ -337,6 +345,11 @@ class PlaceLowering(State):
             return
         if storage == "typed":
             self.store_typed(place, values, token)
+            return
+        if storage == "shared" and not place.address:
+            width = lane_count(place.type) // len(self.shared_elements(place))
+            for i, part in enumerate(self.shared_elements(place)):
+                self.store(part, values[i * width : (i + 1) * width], token)
             return
         if storage not in _SCHEME or storage in ("cb", "icb"):
             self.fail(3025, "expression is not an l-value", token)
