@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
 from wddm.ddi import d3dumddi as um
-from wddm.ddi.d3dukmdt import D3DDDI_RESIDENCYSTATUS, D3DDDICB_LOCKFLAGS
+from wddm.ddi.d3dukmdt import (
+    D3DDDI_ALLOCATIONLIST_WRITEOPERATION,
+    D3DDDI_RESIDENCYSTATUS,
+    D3DDDICB_LOCKFLAGS,
+    StructArray,
+)
 from wddm.ddi.status import HRESULT
 from wddm.wire import thunk
 from wddm.wire.channel import ChannelClosed
@@ -23,6 +28,7 @@ from wddm.wire.message import Struct
 
 from .kernel_link import REMOVED, S_OK, KernelLink, hresult_of
 from .kernel_memory import ContextBuffers, FencePage, Pages
+from .mirror import Mirror
 
 if TYPE_CHECKING:
     from .presenting import PresentContext
@@ -43,6 +49,9 @@ class AllocationThunks:
         self.on_lost = on_lost
         self.contexts: dict[int, ContextBuffers] = {}
         self.pages: dict[int, Pages] = {}
+        self.mirrors: dict[int, Mirror] = {}
+        self.written: set[int] = set()  #: allocations that the GPU has written, where mirrors are kept
+        self.renders = 0  #: submissions, where mirrors are kept
         self.resources: dict[int, list[int]] = {}  #: hKMResource → allocations
         self.kernel_resource: dict[int, int] = {}  #: hRTResource → hKMResource
         self.fences: dict[int, FencePage] = {}
@@ -143,6 +152,8 @@ class AllocationThunks:
         return code
 
     def _drop(self, handle: int) -> None:
+        self.mirrors.pop(handle, None)
+        self.written.discard(handle)
         pages = self.pages.pop(handle, None)
         if pages is not None and pages.memory is not None:
             self.close_descriptor(pages)
@@ -195,24 +206,20 @@ class AllocationThunks:
             os.close(reply.memory.number)
         elif reply.memory is not None:
             memory = SharedMemory.open(reply.memory.number, reply.size)
-            pages = Pages(memory.array, memory, self.link.memory_id())
+            pages = Pages(memory, self.link.memory_id())
             if self.link.kept_descriptors >= MAX_KEPT_DESCRIPTORS:
                 memory.close()  # still mapped here; the client gets copies of it
             else:
                 self.link.kept_descriptors += 1
         elif pages is None:
-            pages = Pages(np.zeros(reply.size, np.uint8), None, 0)
+            pages = Pages(None, 0, Mirror(reply.size))
         self.pages[handle] = pages
-        pages.lock_flags = flags
-        if pages.memory is None and not flags & (D3DDDICB_LOCKFLAGS.WriteOnly | D3DDDICB_LOCKFLAGS.Discard):
-            for at in range(0, pages.array.nbytes, thunk.ALLOCATION_CHUNK):
-                size = min(thunk.ALLOCATION_CHUNK, pages.array.nbytes - at)
-                code, data = await self._ask(
-                    thunk.ReadAllocation(hAllocation=handle, offset=at, size=size), thunk.AllocationData
-                )
-                if data is None:
+        if pages.mirror is not None:
+            self.mirrors[handle] = pages.mirror
+            if handle in self.written and not flags & (D3DDDICB_LOCKFLAGS.WriteOnly | D3DDDICB_LOCKFLAGS.Discard):
+                code = await self._pull(handle, pages.mirror)
+                if code != S_OK:
                     return code
-                pages.array[at : at + len(data.data)] = np.frombuffer(data.data, np.uint8)
         arg.hAllocation = handle
         arg.pData = pages.array[: reply.size]
         return S_OK
@@ -220,13 +227,50 @@ class AllocationThunks:
     def unlock(self, hRTDevice: int, arg: um.D3DDDICB_UNLOCK) -> int:
         """pfnUnlockCb."""
         handles = list(arg.phAllocations)[: arg.NumAllocations or None]
-        for handle in handles:
-            pages = self.pages.get(handle)
-            if pages is not None and pages.memory is None and not pages.lock_flags & D3DDDICB_LOCKFLAGS.ReadOnly:
-                for at in range(0, pages.array.nbytes, thunk.ALLOCATION_CHUNK):
-                    data = pages.array[at : at + thunk.ALLOCATION_CHUNK]
-                    self._tell(thunk.WriteAllocation(hAllocation=handle, offset=at, data=data.tobytes()))
+        self._push(handles)
         return self._tell(thunk.Unlock(hDevice=self.hDevice, handles=handles))
+
+    # ----- where pages cannot be shared ------------------------------------------------------------------------------------
+
+    def _push(self, handles: Iterable[int]) -> None:
+        """Send what the driver changed in mirrors."""
+        for handle in handles:
+            mirror = self.mirrors.get(handle)
+            if mirror is not None:
+                for offset, data in mirror.changes(thunk.ALLOCATION_CHUNK):
+                    self._tell(thunk.WriteAllocation(hAllocation=handle, offset=offset, data=data.tobytes()))
+
+    def submitting(self, entries: StructArray) -> None:
+        """A command buffer with these allocations is about to go: mirrors first, and what the GPU writes is stale from now on."""
+        self.renders += 1
+        listed = entries["hAllocation"].tolist()
+        self._push(listed)
+        for handle, value in zip(listed, entries["Value"].tolist(), strict=True):
+            if value & D3DDDI_ALLOCATIONLIST_WRITEOPERATION:
+                self.written.add(handle)
+                mirror = self.mirrors.get(handle)
+                if mirror is not None:
+                    mirror.stale_at = self.renders
+
+    async def _pull(self, handle: int, mirror: Mirror) -> int:
+        """Take in what the kernel has."""
+        for at in range(0, mirror.array.nbytes, thunk.ALLOCATION_CHUNK):
+            size = min(thunk.ALLOCATION_CHUNK, mirror.array.nbytes - at)
+            message = thunk.ReadAllocation(hAllocation=handle, offset=at, size=size)
+            code, reply = await self._ask(message, thunk.AllocationData)
+            if reply is None:
+                return code
+            mirror.merge(at, reply.data)
+        return S_OK
+
+    async def pull_finished(self, renders: int) -> None:
+        """The GPU is done with that many submissions: take in what they wrote."""
+        for handle, mirror in list(self.mirrors.items()):
+            if mirror.stale_at:
+                stale_at = mirror.stale_at
+                await self._pull(handle, mirror)
+                if mirror.stale_at == stale_at <= renders:
+                    mirror.stale_at = 0
 
     def offer(self, hRTDevice: int, arg: um.D3DDDICB_OFFERALLOCATIONS) -> int:
         """pfnOfferAllocationsCb."""

@@ -10,17 +10,21 @@ from wddm.ddi.d3dukmdt import D3DDDI_ALLOCATIONLIST_DTYPE, D3DDDI_PATCHLOCATIONL
 from wddm.wire import thunk
 from wddm.wire.memory import SharedMemory
 
+from .mirror import Mirror
+
 
 class Pages:
-    """CPU memory of one allocation: shared pages with the number that clients know them by, or a private copy."""
+    """CPU memory of one allocation: shared pages with the number that clients know them by, or a mirror."""
 
-    __slots__ = ("array", "lock_flags", "memory", "memory_id", "told")
+    __slots__ = ("array", "memory", "memory_id", "mirror", "told")
 
-    def __init__(self, array: npt.NDArray[np.uint8], memory: SharedMemory | None, memory_id: int) -> None:
-        self.array = array
+    def __init__(self, memory: SharedMemory | None, memory_id: int, mirror: Mirror | None = None) -> None:
+        source = memory or mirror
+        assert source is not None
+        self.array: npt.NDArray[np.uint8] = source.array
         self.memory = memory
         self.memory_id = memory_id
-        self.lock_flags = 0
+        self.mirror = mirror
         self.told = False  #: the client has the descriptor
 
     @property
@@ -45,7 +49,7 @@ class ContextBuffers:
 class FencePage:
     """A monitored fence's value: the kernel's page, or a copy that :class:`KernelDevice` keeps up."""
 
-    __slots__ = ("following", "memory", "offset", "size", "value", "wanted")
+    __slots__ = ("following", "memory", "offset", "renders", "size", "value", "wanted")
 
     def __init__(self, memory: SharedMemory | None, size: int, offset: int, initial: int) -> None:
         self.memory = memory
@@ -56,6 +60,7 @@ class FencePage:
         )
         self.wanted = 0
         self.following = False
+        self.renders: dict[int, int] = {}  #: value → submissions that were before its signal, where mirrors are kept
 
 
 def resized(old: ContextBuffers, arg: um.D3DDDICB_RENDER) -> ContextBuffers:

@@ -95,6 +95,7 @@ class SyncThunks(AllocationThunks):
         for handle in handles:
             fence = self.fences.get(handle)
             if fence is not None and fence.memory is None:
+                fence.renders[value] = self.renders
                 self._follow(handle, fence, value)
         return code
 
@@ -111,7 +112,7 @@ class SyncThunks(AllocationThunks):
             code, _ = await self._ask(thunk.WaitFromCpu(handles=[handle], values=[value]), Nothing)
             if code != S_OK:
                 break
-            fence.value[0] = max(int(fence.value[0]), value)
+            await self._reached(fence, value)
         fence.following = False
 
     def _signal_sync(self, hRTDevice: int, arg: Any) -> int:
@@ -139,8 +140,16 @@ class SyncThunks(AllocationThunks):
             for handle, value in zip(handles, values, strict=True):
                 fence = self.fences.get(handle)
                 if fence is not None and fence.memory is None:
-                    fence.value[0] = max(int(fence.value[0]), value)
+                    await self._reached(fence, value)
         return code
+
+    async def _reached(self, fence: FencePage, value: int) -> None:
+        """A fence without a page has reached a value: first what the GPU wrote before it, then the value."""
+        passed = [v for v in fence.renders if v <= value]
+        await self.pull_finished(max((fence.renders[v] for v in passed), default=0))
+        for v in passed:
+            fence.renders.pop(v, None)
+        fence.value[0] = max(int(fence.value[0]), value)
 
     def _wait_from_cpu(self, hRTDevice: int, arg: um.D3DDDICB_WAITFORSYNCHRONIZATIONOBJECTFROMCPU) -> Awaitable[int]:
         """pfnWaitForSynchronizationObjectFromCpuCb. DEVIATES: hAsyncEvent is not used, the awaitable takes its place."""

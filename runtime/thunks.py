@@ -67,6 +67,8 @@ class KernelDevice(SyncThunks):
             or not 0 <= arg.NumPatchLocations <= len(buffers.patches)
         ):
             return int(HRESULT.E_INVALIDARG)
+        if not self.link.channel.passes_descriptors:
+            self.submitting(buffers.allocations[: arg.NumAllocations])
         code = self._tell(
             thunk.Render(
                 hContext=arg.hContext,
