@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
+from wddm.nursery import body_nursery
 from wddm.wire.address import Address
 from wddm.wire.transport import Listener
 
@@ -127,14 +128,9 @@ async def open_stack(options: StackOptions | None = None, **settings: Any) -> As
         if options.trace_dir is not None:
             options.trace_dir.mkdir(parents=True, exist_ok=True)
         stack = Stack(options, run_dir)
-        async with trio.open_nursery() as nursery:
-            try:
-                await _start(stack, nursery)
-                yield stack
-            finally:
-                with trio.CancelScope(shield=True):
-                    await _stop(stack)
-                nursery.cancel_scope.cancel()
+        async with body_nursery(lambda: _stop(stack)) as nursery:
+            await _start(stack, nursery)
+            yield stack
 
 
 def _command_lines(options: StackOptions) -> dict[str, list[str]]:

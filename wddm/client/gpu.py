@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import trio
 
+from wddm.nursery import body_nursery
 from wddm.wire import api
 from wddm.wire.address import Address
 from wddm.wire.thunk import AdapterInfo, Scanout
@@ -108,19 +108,11 @@ async def connect(address: str | Address) -> AsyncIterator[Gpu]:
 async def connect_over(transport: Transport) -> AsyncIterator[Gpu]:
     """A client over a transport that is connected already. What the body raises comes out as it is, not in a group."""
     session = Session(transport)
-    raised: Any = None
-    async with trio.open_nursery() as nursery:
+
+    async def close() -> None:
+        session.close()
+
+    async with body_nursery(close) as nursery:
         await nursery.start(session.channel.run)
-        try:
-            await session.hello()
-            yield Gpu(session)
-        except BaseException as error:
-            raised = error
-        finally:
-            session.close()
-            nursery.cancel_scope.cancel()
-    if raised is not None:
-        try:
-            raise raised
-        finally:
-            raised = None
+        await session.hello()
+        yield Gpu(session)
