@@ -66,7 +66,8 @@ async def _main(arguments: argparse.Namespace) -> None:
             await nursery.start(serve, listeners, kernel.session)
             process.announce("kernel", listeners)
     except* (OSError, StartError, BusLost, Stopped, ValueError) as group:
-        raise process.ProcessError(str(process.first(group))) from None
+        error = process.first(group)
+        raise process.ProcessError((isinstance(error, OSError) and error.strerror) or str(error)) from None
     finally:
         for listener in listeners:
             listener.close()
