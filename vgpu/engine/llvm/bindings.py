@@ -42,6 +42,7 @@ class ResolvedView:
     address: int
     extent: int
     layout: SurfaceLayout | None  #: textures
+    number: int  #: of the key
 
 
 @dataclass(slots=True)
@@ -51,6 +52,7 @@ class ResolvedSampler:
     key: SamplerKey
     pointer: int
     record: npt.NDArray[np.void]
+    number: int  #: of the key
 
 
 class Bindings:
@@ -61,6 +63,11 @@ class Bindings:
         self._views: OrderedDict[bytes, ResolvedView] = OrderedDict()
         self._samplers: OrderedDict[bytes, ResolvedSampler] = OrderedDict()
         self._dummy = np.zeros(64, np.uint8)
+        self._numbers: dict[ViewKey | SamplerKey, int] = {}
+
+    def number(self, key: ViewKey | SamplerKey) -> int:
+        """A small number for a key: tuples of numbers are found faster than tuples of keys."""
+        return self._numbers.setdefault(key, len(self._numbers) + 1)
 
     def view(self, packet: Packet, *, write: bool = False) -> ResolvedView:
         """Resolve a view packet. Raises FaultError."""
@@ -103,7 +110,7 @@ class Bindings:
             counter,
             view.mip_count == 1,
         )
-        return ResolvedView(key, view, int(record.ctypes.data), record, base, address, extent, layout)
+        return ResolvedView(key, view, int(record.ctypes.data), record, base, address, extent, layout, self.number(key))
 
     @staticmethod
     def _buffer(record: npt.NDArray[np.void], view: View, base: int, address: int, extent: int) -> None:
@@ -196,8 +203,7 @@ class Bindings:
             found = self._samplers[b""] = self._resolve_sampler(Sampler())
         return found
 
-    @staticmethod
-    def _resolve_sampler(s: Sampler) -> ResolvedSampler:
+    def _resolve_sampler(self, s: Sampler) -> ResolvedSampler:
         modes = (s.address_u, s.address_v, s.address_w)
         if any(m not in tuple(AddressMode) for m in modes) or (s.compare and s.comparison not in tuple(Comparison)):
             raise FaultError(Fault.BAD_DESCRIPTOR, f"sampler with address modes {modes}, comparison {s.comparison}")
@@ -206,7 +212,7 @@ class Bindings:
         record["border"] = s.border
         anisotropy = max(1, min(16, s.max_anisotropy)) if s.anisotropic else 1
         key = SamplerKey(s.min_filter, s.mag_filter, s.mip_filter, anisotropy, modes, s.comparison)
-        return ResolvedSampler(key, int(record.ctypes.data), record)
+        return ResolvedSampler(key, int(record.ctypes.data), record, self.number(key))
 
 
 def packet_fields(packet: Packet) -> Any:

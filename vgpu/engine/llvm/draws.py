@@ -227,7 +227,8 @@ class DrawState:
         vs = self.vs
         assert vs is not None
         if programs or now[_RESOURCES:_STREAMS] != seen[_RESOURCES:_STREAMS] or self.vs_bound is None:
-            self.vs_bound = engine.pipelines.bind(state, vs, Stage.VERTEX, Stage.PIXEL)
+            if programs or self.vs_bound is None or self.vs_bound.resources:
+                self.vs_bound = engine.pipelines.bind(state, vs, Stage.VERTEX, Stage.PIXEL)
             self.ps_bound = engine.pipelines.bind(state, self.ps, Stage.PIXEL, Stage.PIXEL) if self.ps else None
             engine.keep((self.vs_bound, self.ps_bound))
             if self.vs_bound.resources:

@@ -217,7 +217,11 @@ class Jit:
             options.loop_unrolling = level > 2
             options.loop_interleaving = False
             builder = llvm.create_pass_builder(machine, options)
-            builder.getModulePassManager().run(module, builder)
+            # Modules hold a function or three that call each other through pointers or once: nothing for passes between functions.
+            passes = builder.getFunctionPassManager()
+            for function in module.functions:
+                if not function.is_declaration:
+                    passes.run(function, builder)
         return module
 
     def _emit(self, ir: str, level: int) -> bytes:

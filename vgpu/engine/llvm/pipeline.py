@@ -32,9 +32,9 @@ from wddm.hw.packets import Op, Stage
 
 from . import compute, formats, front, merger, pixel, raster, vertex
 from .analysis import instructions
-from .bindings import Bindings, ResolvedView
+from .bindings import Bindings, ResolvedSampler, ResolvedView
 from .jit import Code, Jit
-from .shader import SamplerKey, ShaderKey, Slots, ViewKey
+from .shader import ShaderKey, Slots
 
 
 @dataclass(slots=True)
@@ -69,6 +69,7 @@ class Bound:
     number: int  #: of the key
     resources: list[int]  #: pointers to records, as in the block
     views: list[ResolvedView]
+    samplers: list[ResolvedSampler]
 
 
 @dataclass(slots=True)
@@ -153,7 +154,7 @@ class Pipelines:
         self._parts: dict[Any, Code] = {}
         self._kernels: dict[Any, Code] = {}
         self._wrap = wrap  # address of a front function -> callable
-        self._keys: dict[Any, tuple[ShaderKey, int]] = {}
+        self._keys: dict[tuple[int, ...], tuple[ShaderKey, int]] = {}
         self._elements: dict[tuple[InputElement, ...], Elements] = {}
         self._serial = 0
 
@@ -175,48 +176,55 @@ class Pipelines:
         high, slots = stage << 8, program.slots
         resources: list[int] = []
         views: list[ResolvedView] = []
-        view_keys: list[tuple[int, ViewKey]] = []
-        sampler_keys: list[tuple[int, SamplerKey]] = []
-        uav_keys: list[tuple[int, ViewKey]] = []
-        bound = state.bindings.get(Op.SET_RESOURCE, {})
+        samplers: list[ResolvedSampler] = []
+        numbers: list[int] = []  # of the keys; 0 = nothing fitting
+        bound = state.bindings.get(Op.SET_RESOURCE) or {}
         for slot in slots.resources:
-            p = bound.get(high | slot)
-            if p is None:
-                resources.append(0)
-                continue
-            v = self.bindings.view(p)
-            if v.key.dimension == program.dimensions[DeclarationKind.RESOURCE, slot]:
-                view_keys.append((slot, v.key))
-            resources.append(v.pointer)
-            views.append(v)
-        bound = state.bindings.get(Op.SET_SAMPLER, {})
+            declared = program.dimensions[DeclarationKind.RESOURCE, slot]
+            self._bind_view(bound.get(high | slot), declared, False, numbers, resources, views)
+        bound = state.bindings.get(Op.SET_SAMPLER) or {}
         for slot in slots.samplers:
             p = bound.get(high | slot)
-            if p is None:
-                s = self.bindings.default_sampler()
-            else:
-                s = self.bindings.sampler(p)
-            sampler_keys.append((slot, s.key))
+            s = self.bindings.default_sampler() if p is None else self.bindings.sampler(p)
+            numbers.append(s.number)
             resources.append(s.pointer)
-        bound = state.bindings.get(Op.SET_UAV, {})
+            samplers.append(s)
+        bound = state.bindings.get(Op.SET_UAV) or {}
         for slot in slots.uavs:
-            p = bound.get(uav_stage << 8 | slot)
-            if p is None:
-                resources.append(0)
-                continue
-            v = self.bindings.view(p, write=True)
-            if v.key.dimension == program.dimensions[DeclarationKind.UAV, slot]:
-                uav_keys.append((slot, v.key))
-            resources.append(v.pointer)
-            views.append(v)
-        raw = (tuple(view_keys), tuple(sampler_keys), tuple(uav_keys))
-        key, number = self._keys.get(raw) or self._new_key(raw)
-        return Bound(key, number, resources, views)
+            self._bind_view(
+                bound.get(uav_stage << 8 | slot), program.dimensions[DeclarationKind.UAV, slot], True, numbers, resources, views
+            )
+        raw = (program.number, *numbers)
+        key, number = self._keys.get(raw) or self._new_key(raw, slots, views, samplers, numbers)
+        return Bound(key, number, resources, views, samplers)
 
-    def _new_key(self, raw: Any) -> tuple[ShaderKey, int]:
-        """Number a key: numbers make cheap dictionary keys."""
+    def _bind_view(
+        self, p: Packet | None, dimension: int, write: bool, numbers: list[int], resources: list[int], views: list[ResolvedView]
+    ) -> None:
+        if p is None:
+            numbers.append(0)
+            resources.append(0)
+            return
+        v = self.bindings.view(p, write=write)
+        numbers.append(v.number if v.key.dimension == dimension else 0)
+        resources.append(v.pointer)
+        views.append(v)
+
+    def _new_key(
+        self, raw: tuple[int, ...], slots: Slots, views: list[ResolvedView], samplers: list[ResolvedSampler], numbers: list[int]
+    ) -> tuple[ShaderKey, int]:
+        """The key of a combination seen for the first time, and a number for it."""
+        by_number = {v.number: v.key for v in views}
+        count, after = len(slots.resources), len(slots.resources) + len(slots.samplers)
+        key = ShaderKey(
+            tuple((slot, by_number[n]) for slot, n in zip(slots.resources, numbers[:count], strict=True) if n),
+            tuple((slot, s.key) for slot, s in zip(slots.samplers, samplers, strict=True)),
+            tuple((slot, by_number[n]) for slot, n in zip(slots.uavs, numbers[after:], strict=True) if n),
+        )
         self._serial += 1
-        self._keys[raw] = ShaderKey(*raw), self._serial
+        if len(self._keys) >= 65536:
+            self._keys.clear()
+        self._keys[raw] = key, self._serial
         return self._keys[raw]
 
     def elements(self, state: PipelineState) -> Elements:
