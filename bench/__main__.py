@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from importlib import import_module
@@ -105,6 +106,7 @@ def measure(name: str, options: Options) -> tuple[list[figures.Row], str | None,
     """The rows of one set over all runs, why it ended early, if it did, and the cores that other processes used meanwhile."""
     from bench.scenes.runner import sentence
     from wddm.client.errors import D3DError
+    from wddm.hlsl import CompileError
     from wddm.stack import StackError
 
     runs: list[list[figures.Figure]] = []
@@ -113,7 +115,7 @@ def measure(name: str, options: Options) -> tuple[list[figures.Row], str | None,
         for run in range(options.runs):
             progress(f"{name}: run {run + 1} of {options.runs}")
             runs.append(trio.run(_measurement(name), options))
-    except* (StackError, D3DError) as group:
+    except* (StackError, D3DError, CompileError, OSError, subprocess.CalledProcessError) as group:
         trouble = sentence(group)
     except* KeyboardInterrupt:
         trouble = "stopped"

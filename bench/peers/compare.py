@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,8 +13,9 @@ from bench.figures import Better, Figure, columns, geometric_mean, number, speed
 OURS: Final = "ours"
 #: Runs during which other processes used more cores than this are left out where there is a quieter one.
 QUIET: Final = 0.3
-#: How far the mean of a channel (0..255) may be from the first peer's before the pictures count as different.
-SAME_PICTURE: Final = 2.0
+#: How far the mean of a channel (0..255) may be from the first peer's before the pictures count as different: blending in 8 bits
+#: rounds every layer, some up and some down.
+SAME_PICTURE: Final = 4.0
 #: In one process ``glFinish`` with nothing pending does nothing: there is no submission to compare with.
 NOT_COMPARED: Final = frozenset({("llvmpipe", "latency.empty.finish"), ("llvmpipe", "latency.empty.finish.p99")})
 
@@ -136,7 +138,8 @@ class Comparison:
         lines = []
         behind = self.behind()
         if behind:
-            lines.append("  behind: " + ", ".join(f"{test} ({number(ratio)}x of {peer})" for test, ratio, peer in behind))
+            told = ", ".join(f"{test} ({number(ratio)}x of {peer})" for test, ratio, peer in behind)
+            lines.append(textwrap.fill(f"behind: {told}", 130, initial_indent="  ", subsequent_indent="    "))
         elif len(self.peers) > 1 and any(peer == OURS for _, peer in self.cells):
             lines.append("  behind: none")
         lines += [f"  {peer} failed {test}: {why}" for (test, peer), why in self.errors.items() if (test, peer) not in self.cells]

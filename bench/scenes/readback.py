@@ -74,6 +74,7 @@ async def bgra(ours: Ours) -> Loop:
     )
     ours.ctx.ps_set_shader_resources(0, [view])
     through = await staging(ours, wddm.Format.B8G8R8A8_UNORM)
+    ours.drawn = None  # its channels lie in another order than the peers'
 
     async def loop(count: int) -> None:
         for _ in range(count):

@@ -55,14 +55,10 @@ def run_gl(env: GLEnv) -> None:
 
 def run_wgpu(env: WgpuEnv) -> None:
     _, view, _ = env.target(WIDTH, HEIGHT)
-    pipeline = env.pipeline(
-        env.QUAD
-        + """@fragment fn fs(i: VO) -> @location(0) vec4f {
-        return vec4f(f32(i.inst & 3u) * 0.3, f32(i.inst >> 2u) * 0.3, 0.5, 0.3); }""",
-        blend=True,
-    )
 
-    def layers(at_once: bool) -> Loop:
+    def layers(colour: str, at_once: bool) -> Loop:
+        pipeline = env.pipeline(env.QUAD + f"@fragment fn fs(i: VO) -> @location(0) vec4f {{ return {colour}; }}", blend=True)
+
         def loop(count: int) -> None:
             for _ in range(count):
                 encoder = env.dev.create_command_encoder()
@@ -79,8 +75,9 @@ def run_wgpu(env: WgpuEnv) -> None:
 
         return loop
 
-    env.rate("blend.x16.instanced", layers(True), GIGAPIXELS, "Gpix/s")
-    env.rate("blend.x16.draws", layers(False), GIGAPIXELS, "Gpix/s")
+    by_instance = "vec4f(f32(i.inst & 3u) * 0.3, f32(i.inst >> 2u) * 0.3, 0.5, 0.3)"
+    env.rate("blend.x16.instanced", layers(by_instance, True), GIGAPIXELS, "Gpix/s")
+    env.rate("blend.x16.draws", layers("vec4f(f32(i.inst) / 16.0, 0.5, 0.2, 0.3)", False), GIGAPIXELS, "Gpix/s")
 
 
 if __name__ == "__main__":
