@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from typing import Final
 
 from wddm.client.enums import BindFlag, ResourceMiscFlag, ShaderStage
 
-from .commands import CommandGroup, Pending
+from .commands import Call, CommandGroup, Pending, sequence
 from .errors import invalid_arg, require
 from .queries import Query
 from .resources import Buffer
@@ -130,10 +131,12 @@ class DrawCommands(CommandGroup):
     def begin(self, id: int) -> Pending:
         query: Query = self.device.get(id, Query, "query")
         require(query.has_begin, f"query: {query.type.name} has no begin")
-        if query.begun:
+        calls: list[Call] = [partial(self._ddi.pfnQueryBegin, query.handle)]
+        if query.begun:  # drivers see begin and end in turn
             self.warn("begin", "the query was begun already and starts anew")
+            calls.insert(0, partial(self._ddi.pfnQueryEnd, query.handle))
         query.begun, query.issued = True, False
-        return self._ddi.pfnQueryBegin(query.handle)  # type: ignore[no-any-return]
+        return sequence(calls)
 
     def end(self, id: int) -> Pending:
         query: Query = self.device.get(id, Query, "query")

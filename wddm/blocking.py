@@ -15,7 +15,7 @@ import inspect
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import trio
 
@@ -107,6 +107,12 @@ class _Blocking:
         if name.startswith("_"):
             raise AttributeError(name)
         return _wrap(getattr(self._wrapped, name), self._portal)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        (self.close if hasattr(type(self), "close") else self.release)()
 
     def __repr__(self) -> str:
         return f"<blocking {self._wrapped!r}>"

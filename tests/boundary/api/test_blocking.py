@@ -26,6 +26,8 @@ async def _gpu() -> AsyncIterator[Gpu]:
 
 def test_a_program() -> None:
     with blocking._opened(_gpu()) as gpu:
+        with gpu.create_device() as other:
+            assert other.feature_level == 0xB000
         device = gpu.create_device()
         context = device.immediate_context
         assert context is device.immediate_context

@@ -446,10 +446,17 @@ async def test_queries() -> None:
         with pytest.raises(wddm.D3DError, match="was not ended"):
             await ctx.get_data(occlusion)
         ctx.begin(occlusion)
+        ctx.begin(occlusion)
         ctx.end(occlusion)
         ctx.end(statistics)
         with pytest.raises(wddm.D3DError, match="was not begun"):
             await ctx.get_data(occlusion)
+        assert [n for n, _ in driver.calls if n in ("pfnQueryBegin", "pfnQueryEnd")] == [
+            "pfnQueryBegin",
+            "pfnQueryEnd",
+            "pfnQueryBegin",
+            "pfnQueryEnd",
+        ]
         assert await ctx.get_data(occlusion) == int.from_bytes(bytes(range(1, 9)), "little")
         driver.report["pfnQueryGetData"] = HRESULT.DXGI_DDI_ERR_WASSTILLDRAWING
         assert await ctx.get_data(occlusion) is None
