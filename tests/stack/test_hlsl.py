@@ -15,6 +15,7 @@ from tests.support.stack import whole_stack
 from tests.unit.hlsl.test_flow import CASES, LIMIT, SOURCE, TABLE, X
 from tests.unit.hlsl.test_intrinsics import TABLE as INTRINSICS
 from tests.unit.hlsl.test_operators import FLOAT, INT, UINT
+from tests.unit.hlsl.test_random_programs import program
 from wddm import hlsl
 from wddm.hw.registers import EngineKind
 
@@ -133,6 +134,16 @@ async def test_shared_memory_scan(engine: EngineKind, autojump_clock: Any) -> No
     async with runner(engine) as r:
         got = await r.run(hlsl.compile(source, profile="cs_5_0"), [(data, 4)], (64, 4))
     np.testing.assert_array_equal(got, np.cumsum(data) + data.max())
+
+
+async def test_random_programs(engine: EngineKind, autojump_clock: Any) -> None:
+    """Programs that nobody wrote, also run by Python."""
+    async with runner(engine) as r:
+        for seed in range(500, 506):
+            source, data, want = program(seed)
+            blob = hlsl.compile(source, profile="cs_5_0")
+            got = await r.run(blob, [(data.astype(np.int32).reshape(-1), 16)], (len(want), 4), np.zeros(4, np.uint32))
+            np.testing.assert_array_equal(got.view(np.int32), want, err_msg=f"seed {seed}")
 
 
 STAGES = """

@@ -48,7 +48,7 @@ INTERNAL = 8000
 _INTERNAL = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError)
 
 MAX_SOURCE = 4 << 20
-MAX_RESTARTS = 64
+MAX_RESTARTS = 16
 _RECURSION = 12_000
 
 
@@ -263,10 +263,17 @@ class _Compilation:
                 lowering.flatten_cost = 1 << 30
             elif self.flags & Flags.PREFER_FLOW_CONTROL:
                 lowering.flatten_cost = 0
+            mark = self.sink.mark()
             try:
-                return lowering.run(entry), lowering
+                shader = lowering.run(entry)
+                if not lowering.restart_wanted:
+                    return shader, lowering
             except Restart:
-                continue
+                pass
+            except (LoweringProblem, TooLarge):
+                if not lowering.restart_wanted:
+                    raise
+            self.sink.forget_since(mark)
         self.sink.fatal(3584, "the program needs too many variables in memory", entry.position)
 
 

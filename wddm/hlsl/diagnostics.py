@@ -104,9 +104,16 @@ class Sink:
         """Take over ``#pragma warning`` settings: code to ``disable``, ``error`` or ``default``."""
         self.actions.update(settings)
 
-    def raise_errors(self) -> None:
-        if self.errors:
-            raise CompileError(self.diagnostics)
+    def mark(self) -> int:
+        """A place to come back to with :meth:`forget_since`."""
+        return len(self.diagnostics)
+
+    def forget_since(self, mark: int) -> None:
+        """Drop what was recorded since ``mark``: the work that found it is done again from the start."""
+        for diagnostic in self.diagnostics[mark:]:
+            self._seen.discard((diagnostic.severity, diagnostic.code, diagnostic.position))
+            self.errors -= diagnostic.severity == "error"
+        del self.diagnostics[mark:]
 
     def _add(self, severity: str, code: int, message: str, at: Position) -> None:
         key = (severity, code, at)

@@ -197,16 +197,11 @@ int f(int x, int y, int z, int w) {{ {body} return x + y; }}
 """
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_random_program(seed: int) -> None:
+def program(seed: int) -> tuple[str, np.ndarray, list[int]]:
+    """Source, inputs (LANES, 4), and what Python says each lane gives."""
     generator = Generator(random.Random(seed))
     text, function = generator.block(6)
     data = np.random.default_rng(seed).integers(-20, 20, (LANES, 4))
-    source = HEAD.format(body=text, lanes=LANES)
-    blob = hlsl.compile(source, profile="cs_5_0")
-    sound(blob)
-    out = np.zeros(LANES, np.uint32)
-    run_compute(blob, textures={0: data.astype(np.uint32).reshape(-1)}, uavs={0: out}, buffers={0: np.zeros(4, np.uint32)})
     want = []
     for row in data.tolist():
         e = dict(zip("xyzw", row, strict=True))
@@ -220,4 +215,14 @@ def test_random_program(seed: int) -> None:
         total = result + sum(e[n] * k for n, k in zip(("v.x", "v.y", "v.z", "v.w", "t[0]", "t[1]", "t[2]"),
                                                        (3, 5, 7, 11, 13, 17, 19), strict=True))  # fmt: skip
         want.append(wrap(total))
+    return HEAD.format(body=text, lanes=LANES), data, want
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_program(seed: int) -> None:
+    source, data, want = program(seed)
+    blob = hlsl.compile(source, profile="cs_5_0")
+    sound(blob)
+    out = np.zeros(LANES, np.uint32)
+    run_compute(blob, textures={0: data.astype(np.uint32).reshape(-1)}, uavs={0: out}, buffers={0: np.zeros(4, np.uint32)})
     np.testing.assert_array_equal(out.view(np.int32), want)

@@ -50,6 +50,7 @@ _EXTENDED_DOUBLES = frozenset({"ddiv", "drcp", "dfma", "dtoi", "dtou", "itod", "
 
 MAX_TEMPS = 4096
 MAX_SHARED = 32768
+MAX_ICB = 4096
 
 Outputs = dict[Instr, tuple[RegisterType, int, tuple[int, ...]]]
 
@@ -68,6 +69,8 @@ def build(
     shared = sum(s.stride * s.count * 4 for s in usage.shared)
     if shared > MAX_SHARED:
         sink.error(3662, f"groupshared memory takes {shared} bytes, there are {MAX_SHARED}", position)
+    if usage.icb and len(module.icb) > MAX_ICB:
+        sink.error(4510, f"constant arrays take {len(module.icb)} vectors, there are {MAX_ICB}", position)
     if sink.errors:
         raise Abort
     declarer = Declarer(shader, type_, usage, model)

@@ -45,6 +45,8 @@ def evaluator(sink: Sink, stage: str, model: int) -> Callable[[tree.Expression],
             lanes = lowering.value(expression)
         except (LoweringProblem, Restart, TooLarge):
             return None
+        if lowering.restart_wanted:
+            return None
         bits: list[int] = []
         for lane in lanes:
             if not isinstance(lane, Imm) or lane is UNDEFINED:

@@ -16,7 +16,7 @@ from wddm.hlsl.lexer import Token
 from wddm.hlsl.types import UINT, Array, Field, Numeric, Struct, Type, lane_count
 
 from .convert import convert, leaves
-from .state import UNDEFINED, IndexableArray, Resource, Restart, SharedMemory, State
+from .state import UNDEFINED, IndexableArray, Resource, SharedMemory, State
 
 __all__ = ["Place", "PlaceLowering"]
 
@@ -137,7 +137,8 @@ class PlaceLowering(State):
             if all(type(v) is Imm and v is not UNDEFINED for v in lanes) and not self.assigned_later(variable):
                 return self.element(self.in_icb(place, lanes), index, token)
             variable.scalarised = False
-            raise Restart
+            self.restart_wanted = True  # this lowering goes on only to find what else must live in memory
+            return self.element(Place("array", self.indexable(variable), place.type), index, token)
         if place.storage == "value":
             lanes = place.base
             if all(type(v) is Imm for v in lanes):

@@ -126,6 +126,8 @@ class State:
         self.jumps: list[JumpScope] = []
         self.steps = 0
         self.loops: list[tree.Loop] = []
+        self.restart_wanted = False
+        """Something was learnt that makes this lowering useless; it goes on to learn more."""
         self.feedback: tuple[Vec | None, tree.Expression | None] = (None, None)
         """Clamp and status that the method being lowered was given; the first read takes them."""
         self.flatten_cost = FLATTEN_COST
