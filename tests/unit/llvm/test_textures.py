@@ -161,5 +161,40 @@ def test_formats(format: Format) -> None:
     assert worst(build) <= 1
 
 
-def test_what_is_not_compiled_falls_back() -> None:
-    assert worst(textured(format=Format.BC7_UNORM, size=(40, 20, 1)), fallbacks=True) == 0
+def _blocks(format: Format) -> np.ndarray:
+    """Blocks of every mode."""
+    r = np.random.default_rng(3)
+    blocks = r.integers(0, 256, (16, 16, 16), dtype=np.uint8)
+    for i, block in enumerate(blocks.reshape(-1, 16)):
+        if format in (Format.BC7_UNORM, Format.BC7_UNORM_SRGB):
+            block[0] = (int(block[0]) << i % 8 + 1 | 1 << i % 8) & 255
+        else:
+            block[0] = (int(block[0]) & 0xE0) | i % 32
+    return blocks
+
+
+@pytest.mark.parametrize("format", [Format.BC7_UNORM, Format.BC7_UNORM_SRGB, Format.BC6H_UF16, Format.BC6H_SF16])
+def test_every_mode_of_large_blocks(format: Format) -> None:
+    """All texels of blocks in all modes, loaded one by one."""
+
+    def build(s: Scene) -> list[Surface]:
+        t = s.texture(format, 64, 64)
+        s.pixels(t)[:] = _blocks(format)
+        out = s.buffer(np.zeros(64 * 64 * 4, np.float32))
+        s.shader("""compute temps=12 group=64,1,1
+resource 0 TEXTURE2D
+uav 0 RAW_BUFFER
+mov r0, $ID_IN_GROUP_X
+mov r1, $GROUP_ID_X
+load r4, r0 t0
+imad r2, r1, 64, r0
+shl r2, r2, 4
+uav_store_raw r2, r4 u0 mask=xyzw
+""")
+        s.bind(Op.SET_RESOURCE, t, slot=Stage.COMPUTE << 8)
+        s.bind(Op.SET_UAV, out, slot=Stage.COMPUTE << 8)
+        s.emit(Op.DISPATCH, data=[64, 1, 1])
+        return [out]
+
+    ((reference, compiled),) = run_both(build)
+    assert np.array_equal(reference.view(np.float32), compiled.view(np.float32), equal_nan=True)

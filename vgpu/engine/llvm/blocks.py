@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wddm.hw.formats import FormatInfo
+from wddm.hw.formats import FORMATS, Format, FormatInfo
 
-from . import formats
+from . import bptc, formats
 from .builder import F32, Function, Value
-from .shader_errors import UnsupportedError
 
 
 def decode_pair(f: Function, info: FormatInfo, word: Value, odd: Value) -> list[Value]:
@@ -45,8 +44,12 @@ def decode(f: Function, info: FormatInfo, words: Sequence[Value], texel: Value) 
         signed = "SNORM" in name
         red = _channel(f, words[0], words[1], texel, signed=signed)
         return [red, _channel(f, words[2], words[3], texel, signed=signed), zero, one]
+    elif name.startswith("BC7"):
+        as_rgba = Format.R8G8B8A8_UNORM_SRGB if info.srgb else Format.R8G8B8A8_UNORM
+        return formats.unpack(f, FORMATS[as_rgba], bptc.decode(f, info, list(words), texel))
     else:
-        raise UnsupportedError(f"{name[:4]} textures")
+        halves = bptc.decode(f, info, list(words), texel)
+        return [*formats.unpack(f, FORMATS[Format.R16G16B16A16_FLOAT], halves)[:3], one]
     if info.srgb:
         from . import maths
 
