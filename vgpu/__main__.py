@@ -31,7 +31,7 @@ def _parser() -> argparse.ArgumentParser:
     p.add_argument("--vram", type=process.size, default=256 << 20, metavar="BYTES", help="video memory (default 256M)")
     p.add_argument("--aperture", type=process.size, default=1 << 30, metavar="BYTES", help="aperture onto system memory (1G)")
     p.add_argument("--window", type=process.size, metavar="BYTES", help="video memory that the processor sees (16M)")
-    p.add_argument("--engine", choices=["reference", "llvm"], default="reference", help="what executes packets (reference)")
+    p.add_argument("--engine", choices=["reference", "llvm"], default="llvm", help="what executes packets (llvm)")
     p.add_argument("--threads", type=int, metavar="N", help="threads of the llvm engine (all processors)")
     p.add_argument("--heads", type=int, default=1, choices=range(5), help="display heads (1)")
     p.add_argument(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 START_TIMEOUT: Final = 60.0
 STOP_TIMEOUT: Final = 5.0
 #: What executes draws when nobody says.
-DEFAULT_ENGINE: Final = "reference"
+DEFAULT_ENGINE: Final = "llvm"
 
 
 class StackError(Exception):
