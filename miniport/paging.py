@@ -110,7 +110,7 @@ def _map(operation: DXGK_BUILDPAGINGBUFFER_MAP_APERTURE_SEGMENT) -> npt.NDArray[
 
 
 def _unmap(operation: DXGK_BUILDPAGINGBUFFER_UNMAP_APERTURE_SEGMENT) -> npt.NDArray[Any]:
-    # DEVIATES: the range has no dummy page behind it; this hardware faults on an unbound page instead of reading noise.
+    # DEVIATES: the device has its own dummy pages (zeros, private to the range); the kernel's DummyPage is not used.
     rows = np.zeros(1, PACKET)
     rows["op"] = Op.UNMAP_APERTURE
     rows["data"][0, :2] = operation.OffsetInPages, operation.NumberOfPages
