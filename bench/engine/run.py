@@ -2,6 +2,7 @@
 
 Prints the median of some samples per workload, the spread, and the ratio to the best recorded median of the software renderers that
 the project compares itself with (measured elsewhere, whole stack; here the engine runs alone, so that the ratio is a ceiling).
+``--cpu`` measures processor time instead of wall time and prints what one core does: for machines that do other things meanwhile.
 """
 
 from __future__ import annotations
@@ -9,9 +10,15 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
+from collections.abc import Callable
 
-from bench.engine.scenes import WORKLOADS
+from bench.engine.scenes import TEXTURE_PS, WORKLOADS, quad_scene
+from vgpu.engine import StopWord
 from vgpu.engine.llvm import LlvmEngine
+from vgpu.memory import Memory
+from wddm.hw.descriptors import Sampler, TargetBlend
+from wddm.hw.formats import Format
+from wddm.hw.packets import Op, Stage
 
 #: Best of the peers' recorded medians, same units.
 PEERS = {
@@ -46,31 +53,68 @@ PEERS = {
 }
 
 
-def measure(name: str, threads: int, lanes: int | None, samples: int) -> tuple[list[float], str, float, LlvmEngine]:
+def measure(
+    name: str, threads: int, lanes: int | None, samples: int, clock: Callable[[], float]
+) -> tuple[list[float], str, float, LlvmEngine]:
     """Rates (or milliseconds) of the samples, unit, seconds of the first run, and the engine."""
     engines: list[LlvmEngine] = []
 
-    def make(memory, stop):  # type: ignore[no-untyped-def]
+    def make(memory: Memory, stop: StopWord) -> LlvmEngine:
         engines.append(LlvmEngine(memory, stop, threads, lanes=lanes))
         return engines[-1]
 
     work = WORKLOADS[name](make)
-    start = time.perf_counter()
+    start = clock()
     work.run()
-    first = time.perf_counter() - start
+    first = clock() - start
     work.run()
-    inner, start = 0, time.perf_counter()
-    while time.perf_counter() - start < 0.15:
+    inner, start = 0, clock()
+    while clock() - start < 0.15:
         work.run()
         inner += 1
     out = []
     for _ in range(samples):
-        start = time.perf_counter()
+        start = clock()
         for _ in range(inner):
             work.run()
-        each = (time.perf_counter() - start) / inner
+        each = (clock() - start) / inner
         out.append(each * 1e3 if work.unit.startswith("ms") else work.amount / each)
     return out, work.unit, first, engines[0]
+
+
+_TRIVIAL = "pixel temps=2\noutput 0 xyzw sv=TARGET\n" + "".join(f"mov o0.{c}, {{0}}\n" for c in "xyzw")
+_TEXTURED = TEXTURE_PS.replace("mov o0.x, r2", "fmul o0.x, r2, {0}")
+
+
+def first_draws(clock: Callable[[], float]) -> None:
+    """Milliseconds to the first draw of a pixel shader never seen before, and of one whose blend state changes."""
+
+    def make(memory: Memory, stop: StopWord) -> LlvmEngine:
+        engine = LlvmEngine(memory, stop)
+        engine.jit.cache = None
+        return engine
+
+    for name, text in (("trivial", _TRIVIAL), ("textured", _TEXTURED)):
+        s = quad_scene(make, text.format(0.1))
+        s.bind(Op.SET_RESOURCE, s.texture(Format.R8G8B8A8_UNORM, 64, 64), slot=Stage.PIXEL << 8)
+        s.sampler(Sampler())
+        s.viewport(8, 8)
+        s.draw(6)
+        s.run()
+        first, variant = [], []
+        for i in range(7):
+            s.blend(TargetBlend())
+            s.shader(text.format(0.2 + i / 64))
+            s.draw(6)
+            start = clock()
+            s.run()
+            first.append((clock() - start) * 1e3)
+            s.blend(TargetBlend(True, 5, 6, 1, 2 + i, 6, 1, 15))
+            s.draw(6)
+            start = clock()
+            s.run()
+            variant.append((clock() - start) * 1e3)
+        print(f"jit.{name}.first_draw {statistics.median(first):.1f} ms, new blend state {statistics.median(variant):.1f} ms")
 
 
 def main() -> None:
@@ -80,13 +124,16 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--lanes", type=int)
     parser.add_argument("--samples", type=int, default=5)
+    parser.add_argument("--cpu", action="store_true")
     options = parser.parse_args()
+    clock = time.process_time if options.cpu else time.perf_counter
+    threads = 1 if options.cpu else options.threads
     print(f"{'workload':32} {'median':>9} {'min':>9} {'max':>9} {'unit':9} {'peer':>7} {'ratio':>7} {'first ms':>9}")
     ratios = []
     for name in WORKLOADS:
         if options.names and not any(part in name for part in options.names):
             continue
-        values, unit, first, engine = measure(name, options.threads, options.lanes, options.samples)
+        values, unit, first, engine = measure(name, threads, options.lanes, options.samples, clock)
         median, peer = statistics.median(values), PEERS.get(name, float("nan"))
         ratio = peer / median if unit.startswith("ms") else median / peer
         ratios.append(ratio)
@@ -96,7 +143,10 @@ def main() -> None:
             f"{name:32} {median:9.3f} {low:9.3f} {high:9.3f} {unit:9} {peer:7.3f} {ratio:7.2f} {first * 1e3:9.1f}{notes}",
             flush=True,
         )
-    print(f"geometric mean of the ratios: {statistics.geometric_mean(ratios):.2f}")
+    if not options.names or "jit" in options.names:
+        first_draws(clock)
+    if ratios:
+        print(f"geometric mean of the ratios: {statistics.geometric_mean(ratios):.2f}")
 
 
 if __name__ == "__main__":

@@ -136,7 +136,7 @@ def clear(make: MakeEngine) -> Work:
     return Work(_frames(s), 1920 * 1080 / 1e9, "Gpix/s")
 
 
-def _quad(make: MakeEngine, ps: str, size: tuple[int, int] = (1920, 1080), scale: float = 1.0) -> Scene:
+def quad_scene(make: MakeEngine, ps: str, size: tuple[int, int] = (1920, 1080), scale: float = 1.0) -> Scene:
     s = _scene(make)
     _target(s, *size)
     s.shader(QUAD.format(scale=float(scale)))
@@ -146,7 +146,7 @@ def _quad(make: MakeEngine, ps: str, size: tuple[int, int] = (1920, 1080), scale
 
 def quad(make: MakeEngine) -> Work:
     """fill.quad"""
-    s = _quad(make, COLOR_PS)
+    s = quad_scene(make, COLOR_PS)
     s.constants(Stage.PIXEL, 0, np.array([0.2, 0.5, 0.25, 1], np.float32))
     s.draw(6)
     return Work(_frames(s), 1920 * 1080 / 1e9, "Gpix/s")
@@ -154,7 +154,7 @@ def quad(make: MakeEngine) -> Work:
 
 def gradient(make: MakeEngine) -> Work:
     """fill.gradient"""
-    s = _quad(make, GRADIENT_PS)
+    s = quad_scene(make, GRADIENT_PS)
     s.draw(6)
     return Work(_frames(s), 1920 * 1080 / 1e9, "Gpix/s")
 
@@ -164,7 +164,7 @@ _ALPHA = TargetBlend(True, 5, 6, 1, 5, 6, 1, 15)
 
 def blend_instanced(make: MakeEngine) -> Work:
     """blend.x16.instanced"""
-    s = _quad(make, BLEND_PS)
+    s = quad_scene(make, BLEND_PS)
     s.blend(_ALPHA)
     s.draw(6, 16)
     return Work(_frames(s), 1920 * 1080 * 16 / 1e9, "Gpix/s")
@@ -172,7 +172,7 @@ def blend_instanced(make: MakeEngine) -> Work:
 
 def blend_draws(make: MakeEngine) -> Work:
     """blend.x16.draws"""
-    s = _quad(make, COLOR_PS)
+    s = quad_scene(make, COLOR_PS)
     s.blend(_ALPHA)
     for i in range(16):
         s.constants(Stage.PIXEL, 0, np.array([i / 16, 0.5, 0.2, 0.3], np.float32))
@@ -184,7 +184,7 @@ def textured(kind: str, repeat: int) -> Callable[[MakeEngine], Work]:
     """texture.*"""
 
     def work(make: MakeEngine) -> Work:
-        s = _quad(make, TEXTURE_PS, scale=float(repeat))
+        s = quad_scene(make, TEXTURE_PS, scale=float(repeat))
         mips = 11 if kind == "trilinear" else 1
         t = s.texture(Format.R8G8B8A8_UNORM, 1024, 1024, mips=mips)
         image = np.random.default_rng(1).integers(0, 255, (1024, 1024, 4), dtype=np.uint8)
@@ -360,7 +360,7 @@ def shader(ps: str, flops: float = 0) -> Callable[[MakeEngine], Work]:
     """shader.*"""
 
     def work(make: MakeEngine) -> Work:
-        s = _quad(make, ps, (1280, 720))
+        s = quad_scene(make, ps, (1280, 720))
         if "constants" in ps:
             s.constants(Stage.PIXEL, 0, np.array([0.93, 0.837, 0.744, 0.651], np.float32))
         s.draw(6)

@@ -280,6 +280,8 @@ class Pipelines:
     ) -> DrawPipeline:  # fmt: skip
         layout = vs.layout
         assert layout is not None
+        if vs.rasterizes:
+            check_blend(blend_words)
         inputs, planes = pixel.link(ps.program if ps else None, layout)
         modes = tuple(mode for _, mode in planes)
         front_key = front.FrontKey(topology, index_size, self.lanes)
@@ -370,6 +372,15 @@ def depth_key(format: int, words: tuple[int, ...], read_only: int) -> pixel.Dept
     return pixel.DepthKey(format, test, write, True, state.read_mask, mask, face(state.front), face(state.back))
 
 
+def check_blend(words: tuple[int, ...]) -> None:
+    """Refuse blend factors and operations that do not exist, of targets that blend."""
+    known = (*range(1, 12), *range(14, 20))
+    for b in map(TargetBlend.unpack, words):
+        factors, operations = (b.src, b.dst, b.src_alpha, b.dst_alpha), (b.op, b.op_alpha)
+        if b.enable and (any(f not in known for f in factors) or any(not 1 <= o <= 5 for o in operations)):
+            raise FaultError(Fault.BAD_DESCRIPTOR, f"blend {b}")
+
+
 def target_key(slot: int, format: int, word: int, arg: int) -> merger.TargetKey:
     """What of a target's blend state is compiled in."""
     b = TargetBlend.unpack(word)
@@ -377,10 +388,6 @@ def target_key(slot: int, format: int, word: int, arg: int) -> merger.TargetKey:
     logic = arg >> 8 & 15 if arg & BlendFlag.LOGIC_OP else -1
     enable = b.enable and not info.is_integer and logic < 0
     factors = (b.src, b.dst, b.op, b.src_alpha, b.dst_alpha, b.op_alpha)
-    if enable:
-        known = (*range(1, 12), *range(14, 20))
-        if any(f not in known for f in (b.src, b.dst, b.src_alpha, b.dst_alpha)) or not (1 <= b.op <= 5 and 1 <= b.op_alpha <= 5):
-            raise FaultError(Fault.BAD_DESCRIPTOR, f"blend {b}")
     return merger.TargetKey(slot, format, enable, factors if enable else (2, 1, 1, 2, 1, 1), b.write_mask, logic)
 
 
