@@ -7,6 +7,7 @@ uses are on the resources (``inputs``, ``outputs``).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, Final
 
 from wddm.client.enums import DsvFlag
@@ -67,28 +68,13 @@ class Bindings:
 
     def holds(self, found: DeviceObject) -> bool:
         """Whether a slot holds the object (a resource: or the pipeline holds it as a buffer)."""
-        return any(found is bound for bound in self._all())
+        return id(found) in self.held()
 
-    def _all(self) -> Iterator[object | None]:
-        yield from self.shaders
-        for buffers in self.constant_buffers:
-            yield from buffers
-        for views in self.shader_resources:
-            yield from views
-        for samplers in self.samplers:
-            yield from samplers
-        yield from self.cs_uavs
-        yield from self.vertex_buffers
-        yield from self.so_buffers
-        yield from self.render_targets
-        yield from self.om_uavs
-        yield self.layout
-        yield self.index_buffer
-        yield self.depth_stencil
-        yield self.blend
-        yield self.depth_state
-        yield self.rasterizer
-        yield self.predicate
+    def held(self) -> set[int]:
+        """Identities of all that slots hold. One pass over a thousand slots: ask once for many objects."""
+        single = (self.layout, self.index_buffer, self.depth_stencil, self.blend, self.depth_state, self.rasterizer, self.predicate)
+        many = (self.shaders, self.cs_uavs, self.vertex_buffers, self.so_buffers, self.render_targets, self.om_uavs, single)
+        return set(map(id, chain(*self.constant_buffers, *self.shader_resources, *self.samplers, *many)))
 
     # ----- outputs ---------------------------------------------------------------------------------------------------------
 

@@ -169,10 +169,15 @@ class Context(OutputCommands, DrawCommands, MapCommands):
             found.destroy()
 
     def _reap(self) -> None:
+        held = self.bound.held()
         waiting, self.retired = self.retired, []
         for found in waiting:
-            if found.refs == 0:
-                self.retire(found)
+            if found.refs:
+                continue
+            if id(found) in held:
+                self.retired.append(found)
+            else:
+                found.destroy()
 
     def destroy(self, id: int) -> None:
         found = self.device.objects.by_id.get(id)
