@@ -20,15 +20,13 @@ from vgpu.fault import FaultError
 from vgpu.memory import Memory
 from wddm.hw.interrupts import Fault, Interrupt, InterruptMessage
 from wddm.hw.memory import BUS_BASE
-from wddm.hw.packets import PACKET_SIZE, RING_ENTRY, RING_ENTRY_SIZE, RingFlag, RingOp
+from wddm.hw.packets import MAX_BUFFER, MAX_RING, PACKET_SIZE, RING_ENTRY, RING_ENTRY_SIZE, RingFlag, RingOp
 from wddm.hw.registers import Node, NodeControl, NodeRegister, NodeStatus
 from wddm.trace import Tracer
 
 _trace = Tracer("vgpu")
 
-#: Largest DMA buffer, bytes, and ring, entries.
-MAX_BUFFER: Final = 64 << 20
-MAX_RING: Final = 1 << 16
+#: Hardware contexts of one node.
 MAX_CONTEXTS: Final = 4096
 
 
@@ -156,7 +154,7 @@ class NodeUnit:
         with self._lock:
             self._control(NodeControl.RESET)
             self.held = True
-            self._entries = self._head = self._tail = self._base = 0
+            self._entries = self._head = self._tail = self._base = self._fence = 0
 
     # --- execution ---------------------------------------------------------------------------------------------------
 

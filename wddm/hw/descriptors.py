@@ -1,26 +1,40 @@
 """Descriptors: how the eight data dwords of a binding packet describe a view, a sampler or fixed-function state.
 
-Each class packs itself into dwords and unpacks, one field list for both sides. Unpacking checks nothing but width: the
-hardware validates meaning when it uses a descriptor.
+Each class packs itself into dwords and unpacks, one field list for both sides. A class's docstring gives the place of every field
+as ``dword[low..high]``; bits that no field has are written 0 and ignored. Packing raises ValueError for a number that does not
+fit its field. Unpacking checks nothing but what its docstring tells: the hardware validates meaning when it uses a descriptor, and
+answers a field that means nothing with ``Fault.BAD_DESCRIPTOR``.
 """
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
-from typing import Final
+from typing import Any, Final
 
 
 def float_bits(value: float) -> int:
-    """The bits of a float32."""
-    return int.from_bytes(struct.pack("<f", value), "little")
+    """The bits of the float32 nearest to ``value``; beyond its range, of the infinity."""
+    try:
+        packed = struct.pack("<f", value)
+    except OverflowError:
+        packed = struct.pack("<f", math.copysign(math.inf, value))
+    return int.from_bytes(packed, "little")
 
 
 def bits_float(bits: int) -> float:
     """The float32 with these bits."""
     return float(struct.unpack("<f", struct.pack("<I", bits))[0])
+
+
+def _misfit(descriptor: Any, bits: dict[str, int]) -> ValueError:
+    """What to raise when some field does not fit; ``bits`` are the widths of the fields."""
+    name = next(n for n, width in bits.items() if getattr(descriptor, n) >> width)
+    kind = type(descriptor).__name__
+    return ValueError(f"{kind}.{name} {getattr(descriptor, name)} does not fit {bits[name]} bits")
 
 
 class ViewDimension(IntEnum):
@@ -47,9 +61,14 @@ class ViewFlag(IntFlag):
 class View:
     """A view of a surface or buffer, for SET_RESOURCE, SET_UAV, SET_RENDER_TARGET, SET_DEPTH_STENCIL and SET_SURFACE.
 
-    The packet's ``address``/``extent`` are those of the whole resource (textures) or of the first byte of the resource
-    (buffers); ``width``.. describe the whole resource, the ``first_``/``count`` fields the part that is seen.
-    For buffers ``width`` is the number of elements seen and ``height`` the index of the first.
+    The packet's ``address``/``extent`` are those of the whole resource; ``width``… describe the whole resource
+    (:func:`~wddm.hw.layout.surface_layout` of these numbers must fit into ``extent``), the ``first_``/``count`` fields the part
+    that is seen. For buffers ``width`` is the number of elements seen and ``height`` the index of the first; an element has the
+    bytes of ``format``, 4 of a raw buffer, ``stride`` of a structured one.
+
+    width 0[0..31], height 1[0..31], depth 2[0..15], slices 2[16..31], format 3[0..7], dimension 3[8..15], samples 3[16..23],
+    flags 3[24..31], mips 4[0..7], mip_count 4[8..15], first_mip 4[16..23], first_slice 5[0..15], slice_count 5[16..31],
+    stride 6[0..31], min_lod 7 (float).
     """
 
     dimension: ViewDimension
@@ -69,7 +88,13 @@ class View:
     min_lod: float = 0.0  #: resource minimum LOD clamp
 
     def pack(self) -> tuple[int, ...]:
-        """The eight data dwords."""
+        """The eight data dwords. Raises ValueError for a number that does not fit."""
+        if (
+            (self.width | self.height | self.stride) >> 32
+            or (self.depth | self.slices | self.first_slice | self.slice_count) >> 16
+            or (self.format | self.samples | self.flags | self.mips | self.mip_count | self.first_mip) >> 8
+        ):
+            raise _misfit(self, _VIEW_BITS)
         return (
             self.width,
             self.height,
@@ -104,6 +129,13 @@ class View:
         )
 
 
+_VIEW_BITS: Final = {
+    **dict.fromkeys(("width", "height", "stride"), 32),
+    **dict.fromkeys(("depth", "slices", "first_slice", "slice_count"), 16),
+    **dict.fromkeys(("format", "samples", "flags", "mips", "mip_count", "first_mip"), 8),
+}
+
+
 class Filter(IntEnum):
     """Per-direction sampler filter."""
 
@@ -136,7 +168,11 @@ class Comparison(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sampler:
-    """A sampler, for SET_SAMPLER."""
+    """A sampler, for SET_SAMPLER.
+
+    min_filter 0[0], mag_filter 0[1], mip_filter 0[2], anisotropic 0[3], compare 0[4], address_u 0[8..10], address_v 0[11..13],
+    address_w 0[14..16], comparison 0[17..20], max_anisotropy 0[24..28], mip_lod_bias 1, min_lod 2, max_lod 3, border 4..7 (floats).
+    """
 
     min_filter: int = Filter.LINEAR
     mag_filter: int = Filter.LINEAR
@@ -154,7 +190,14 @@ class Sampler:
     border: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
 
     def pack(self) -> tuple[int, ...]:
-        """The eight data dwords."""
+        """The eight data dwords. Raises ValueError for a number that does not fit."""
+        if (
+            (self.min_filter | self.mag_filter | self.mip_filter) >> 1
+            or (self.address_u | self.address_v | self.address_w) >> 3
+            or self.comparison >> 4
+            or self.max_anisotropy >> 5
+        ):
+            raise _misfit(self, _SAMPLER_BITS)
         word = (
             self.min_filter
             | self.mag_filter << 1
@@ -191,6 +234,14 @@ class Sampler:
             max_lod=f[2],
             border=(f[3], f[4], f[5], f[6]),
         )
+
+
+_SAMPLER_BITS: Final = {
+    **dict.fromkeys(("min_filter", "mag_filter", "mip_filter"), 1),
+    **dict.fromkeys(("address_u", "address_v", "address_w"), 3),
+    "comparison": 4,
+    "max_anisotropy": 5,
+}
 
 
 class BlendFactor(IntEnum):
@@ -234,7 +285,11 @@ class BlendFlag(IntFlag):
 
 @dataclass(frozen=True, slots=True)
 class TargetBlend:
-    """Blend state of one render target, one data dword of SET_BLEND."""
+    """Blend state of one render target, one data dword of SET_BLEND.
+
+    enable [0], src [1..5], dst [6..10], op [11..13], src_alpha [14..18], dst_alpha [19..23], op_alpha [24..26],
+    write_mask [27..30] (red is the lowest bit).
+    """
 
     enable: bool = False
     src: int = BlendFactor.ONE
@@ -246,7 +301,13 @@ class TargetBlend:
     write_mask: int = 15
 
     def pack(self) -> int:
-        """The dword."""
+        """The dword. Raises ValueError for a number that does not fit."""
+        if (
+            (self.src | self.dst | self.src_alpha | self.dst_alpha) >> 5
+            or (self.op | self.op_alpha) >> 3
+            or self.write_mask >> 4
+        ):
+            raise _misfit(self, _BLEND_BITS)
         return (
             int(self.enable)
             | self.src << 1
@@ -273,6 +334,13 @@ class TargetBlend:
         )
 
 
+_BLEND_BITS: Final = {
+    **dict.fromkeys(("src", "dst", "src_alpha", "dst_alpha"), 5),
+    **dict.fromkeys(("op", "op_alpha"), 3),
+    "write_mask": 4,
+}
+
+
 class StencilOp(IntEnum):
     """Stencil operations (Direct3D numbers)."""
 
@@ -288,7 +356,7 @@ class StencilOp(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class StencilFace:
-    """Stencil behaviour of one side."""
+    """Stencil behaviour of one side, one data dword: fail [0..7], depth_fail [8..15], passed [16..23], comparison [24..31]."""
 
     fail: int = StencilOp.KEEP
     depth_fail: int = StencilOp.KEEP
@@ -296,7 +364,9 @@ class StencilFace:
     comparison: int = Comparison.ALWAYS
 
     def pack(self) -> int:
-        """Three bytes and a byte."""
+        """The dword. Raises ValueError for a number that does not fit."""
+        if (self.fail | self.depth_fail | self.passed | self.comparison) >> 8:
+            raise _misfit(self, dict.fromkeys(("fail", "depth_fail", "passed", "comparison"), 8))
         return self.fail | self.depth_fail << 8 | self.passed << 16 | self.comparison << 24
 
     @classmethod
@@ -307,7 +377,11 @@ class StencilFace:
 
 @dataclass(frozen=True, slots=True)
 class DepthStencil:
-    """SET_DEPTH_STENCIL_STATE."""
+    """SET_DEPTH_STENCIL_STATE.
+
+    depth_enable 0[0], depth_write 0[1], stencil_enable 0[2], comparison 0[4..7], read_mask 0[8..15], write_mask 0[16..23],
+    front 1, back 2, reference 3[0..7].
+    """
 
     depth_enable: bool = True
     depth_write: bool = True
@@ -320,7 +394,9 @@ class DepthStencil:
     reference: int = 0
 
     def pack(self) -> tuple[int, ...]:
-        """Four data dwords, zero padded to eight."""
+        """Four data dwords, zero padded to eight. Raises ValueError for a number that does not fit."""
+        if (self.read_mask | self.write_mask | self.reference) >> 8 or self.comparison >> 4:
+            raise _misfit(self, {**dict.fromkeys(("read_mask", "write_mask", "reference"), 8), "comparison": 4})
         word = (
             int(self.depth_enable)
             | int(self.depth_write) << 1
@@ -365,7 +441,11 @@ class CullMode(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rasterizer:
-    """SET_RASTERIZER."""
+    """SET_RASTERIZER.
+
+    fill 0[0..1], cull 0[2..3], front_counter_clockwise 0[4], depth_clip 0[5], scissor 0[6], multisample 0[7],
+    antialiased_line 0[8], depth_bias 1 (i32), depth_bias_clamp 2, slope_scaled_depth_bias 3 (floats).
+    """
 
     fill: int = FillMode.SOLID
     cull: int = CullMode.BACK
@@ -379,7 +459,9 @@ class Rasterizer:
     slope_scaled_depth_bias: float = 0.0
 
     def pack(self) -> tuple[int, ...]:
-        """Four data dwords, zero padded to eight."""
+        """Four data dwords, zero padded to eight. Raises ValueError for a number that does not fit."""
+        if (self.fill | self.cull) >> 2:
+            raise _misfit(self, dict.fromkeys(("fill", "cull"), 2))
         word = (
             self.fill
             | self.cull << 2
@@ -425,7 +507,10 @@ INPUT_ELEMENTS_PER_PACKET: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class InputElement:
-    """One vertex element: where an input register comes from."""
+    """One vertex element: where an input register comes from, two data dwords of SET_INPUT_LAYOUT.
+
+    register 0[0..4], slot 0[5..9], format 0[10..17], per_instance 0[18], offset 1[0..15], step_rate 1[16..31].
+    """
 
     register: int  #: v# of the vertex shader
     slot: int  #: vertex buffer
@@ -435,7 +520,9 @@ class InputElement:
     step_rate: int = 0  #: instances per step; 0 = never steps
 
     def pack(self) -> tuple[int, int]:
-        """Two dwords."""
+        """Two dwords. Raises ValueError for a number that does not fit."""
+        if (self.register | self.slot) >> 5 or self.format >> 8 or (self.offset | self.step_rate) >> 16:
+            raise _misfit(self, {"register": 5, "slot": 5, "format": 8, "offset": 16, "step_rate": 16})
         return (
             self.register | self.slot << 5 | self.format << 10 | int(self.per_instance) << 18,
             self.offset | self.step_rate << 16,

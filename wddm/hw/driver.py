@@ -137,12 +137,18 @@ def private_record(dtype: np.dtype[Any], **fields: int) -> bytearray:
     return bytearray(record.tobytes())
 
 
+class PrivateDataMismatch(ValueError):
+    """Private data of another driver, or of another version of this one."""
+
+
 def read_private(dtype: np.dtype[Any], data: bytes | bytearray | memoryview | None) -> np.void:
-    """The record in ``data``. Raises ValueError, naming the fault, for a wrong size, magic or version."""
+    """The record in ``data``. Raises PrivateDataMismatch for a wrong size, magic or version, ValueError for reserved bits."""
     size = 0 if data is None else memoryview(data).nbytes
     if data is None or size != dtype.itemsize:
-        raise ValueError(f"private data of {size} bytes, {dtype.itemsize} expected")
+        raise PrivateDataMismatch(f"private data of {size} bytes, {dtype.itemsize} expected")
     record: np.void = np.frombuffer(data, dtype, 1)[0]
     if record["magic"] != PRIVATE_MAGIC or record["version"] != PRIVATE_VERSION:
-        raise ValueError(f"private data with magic {int(record['magic']):#x} version {int(record['version'])}")
+        raise PrivateDataMismatch(f"private data with magic {int(record['magic']):#x} version {int(record['version'])}")
+    if "reserved" in (dtype.names or ()) and np.any(record["reserved"]):
+        raise ValueError("private data with reserved fields that are not 0")
     return record

@@ -3,6 +3,12 @@
 An interrupt is a message (like MSI) that carries the values of the status registers that belong to it, latched when it was
 raised: INTERRUPT_STATUS and INTERRUPT_SOURCE, and those of the node or head. Whoever carries it need not know what they mean. The
 driver's interrupt routine reads the latched values, not the live registers. :func:`latch` and :func:`unlatch` translate.
+
+Order: one message a cause. Of one node they come in the order of its work: FENCE for each entry that asked for it (none is left
+out, none comes twice), then FAULT or PREEMPTED, after which nothing comes until the node runs again. What the hardware wrote for
+an entry (results, then signals, then FENCE_COMPLETED) can be seen by whoever has its FENCE. Messages that were raised before a
+CONTROL.RESET or RESET was written may still arrive after it: a driver tells them by their fence ids. A cause whose bit in
+INTERRUPT_ENABLE is 0 raises nothing, and nothing is kept for later.
 """
 
 from __future__ import annotations
@@ -10,26 +16,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
+from typing import Final
 
-from .registers import HeadRegister, NodeRegister, Register, head_register, node_register
+from .registers import MAX_HEADS, MAX_NODES, HeadRegister, NodeRegister, Register, head_register, node_register
 
 
 class Interrupt(IntFlag):
-    """Causes; also the bits of ``Register.INTERRUPT_ENABLE``."""
+    """Causes; also the bits of ``Register.INTERRUPT_ENABLE``. A message has one; what it carries is what :func:`latch` names."""
 
     FENCE = 1  #: a ring entry with RingFlag.INTERRUPT completed
     PREEMPTED = 2  #: the preemption asked for is done
     FAULT = 4  #: a node met something it refuses; it is stopped until CONTROL.RESET
-    VSYNC = 8  #: vertical sync started and an armed flip was latched
-    RESET_DONE = 16  #: a node reset or a device reset has finished
+    VSYNC = 8  #: vertical sync started, and the flip that was armed, if any, was latched
+    RESET_DONE = 16  #: a node has nothing of the work any more that CONTROL.RESET or RESET abandoned
 
 
 class Fault(IntEnum):
-    """Why a node stopped."""
+    """Why a node stopped. The buffer is abandoned in the packet that faulted, which may have been executed in part; what earlier
+    packets did stays done. Neither its fence nor its signals are written, and its context is as after a buffer without CONTINUE."""
 
     NONE = 0
-    BAD_RING_ENTRY = 1
-    BAD_PACKET = 2  #: unknown opcode, reserved bits, number out of range
+    BAD_RING_ENTRY = 1  #: ring or buffer outside system memory, size, flags, op, signal address. Fence 0: no entry could be read
+    BAD_PACKET = 2  #: opcode that this node has not, slot, address missing or where none belongs, number out of range
     PRIVILEGE = 3  #: privileged packet or bus address in an unprivileged buffer
     ADDRESS = 4  #: range outside local memory and bound aperture pages
     BAD_DESCRIPTOR = 5  #: format, size, mip or slice that does not exist, or layout larger than its extent
@@ -45,7 +53,7 @@ class InterruptMessage:
     cause: int  #: exactly one bit of :class:`Interrupt`
     node: int = 0
     head: int = 0
-    fence: int = 0  #: FENCE: last completed id. PREEMPTED: last completed id. FAULT: id of the buffer that faulted
+    fence: int = 0  #: FENCE: id completed. PREEMPTED, RESET_DONE: last id completed. FAULT: id of the buffer that faulted
     preempt_fence: int = 0  #: PREEMPTED: the id that was written to PREEMPT_FENCE
     fault: int = 0  #: :class:`Fault`
     fault_packet: int = 0
@@ -59,9 +67,19 @@ def _pair(low: int, high: int, value: int) -> dict[int, int]:
     return {low: value & 0xFFFF_FFFF, high: value >> 32}
 
 
+def _only(cause: int) -> Interrupt:
+    """A single cause. Raises ValueError for none, several, and bits that mean nothing."""
+    if cause not in _CAUSES:
+        raise ValueError(f"interrupt status {cause:#x}")
+    return Interrupt(cause)
+
+
+_CAUSES: Final = frozenset(int(cause) for cause in Interrupt)
+
+
 def latch(message: InterruptMessage) -> dict[int, int]:
-    """Register offset to value: what an interrupt carries."""
-    cause, node, head = Interrupt(message.cause), message.node, message.head
+    """Register offset to value: what an interrupt carries. Raises ValueError for a message without exactly one cause."""
+    cause, node, head = _only(message.cause), message.node, message.head
     display = cause is Interrupt.VSYNC
     found = {int(Register.INTERRUPT_STATUS): int(cause), int(Register.INTERRUPT_SOURCE): head if display else node}
     if display:
@@ -87,11 +105,14 @@ def latch(message: InterruptMessage) -> dict[int, int]:
 
 
 def unlatch(read: Callable[[int], int]) -> InterruptMessage:
-    """The message in latched registers; ``read`` gives the value at an offset. Raises ValueError for no or several causes."""
-    cause = Interrupt(read(Register.INTERRUPT_STATUS))
+    """The message in latched registers; ``read`` gives the value at an offset. ``time_ns`` is not in registers: 0.
+
+    Raises ValueError unless there is exactly one cause, and for a node or head that no device has.
+    """
+    cause = _only(read(Register.INTERRUPT_STATUS))
     source = read(Register.INTERRUPT_SOURCE)
-    if int(cause).bit_count() != 1:
-        raise ValueError(f"interrupt status {int(cause):#x}")
+    if source >= (MAX_HEADS if cause is Interrupt.VSYNC else MAX_NODES):
+        raise ValueError(f"interrupt {cause.name} from {source}")
     if cause is Interrupt.VSYNC:
         low, high = (read(head_register(source, r)) for r in (HeadRegister.CURRENT_LO, HeadRegister.CURRENT_HI))
         count = read(head_register(source, HeadRegister.VBLANK_COUNT))

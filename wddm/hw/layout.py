@@ -1,15 +1,21 @@
 """How a surface lies in memory: one canonical layout, computed alike by driver and hardware.
 
-Subresources follow each other slice by slice, mip by mip (``index = mip + slice * mips``), each aligned to
-:data:`SUBRESOURCE_ALIGNMENT`. Within one: sample planes (for multisampled surfaces), each with its depth slices, each with its
-rows; rows are :data:`PITCH_ALIGNMENT` bytes apart at least. Block-compressed formats count rows and columns in 4x4 blocks.
+A surface is ``slices`` times the same *mip chain*. Within a chain the mips follow each other from the largest on, each from a
+multiple of :data:`SUBRESOURCE_ALIGNMENT` bytes on; so do the chains (``index = mip + slice * mips``). A mip is its sample planes,
+one after the other (one plane unless multisampled); a plane is its depth slices; a depth slice is its rows. Rows begin
+``row_pitch`` bytes apart: the bytes of a row, rounded up to :data:`PITCH_ALIGNMENT`. Nothing else is padded.
+
+Block-compressed formats count rows and columns in 4x4 blocks, R8G8_B8G8 and G8R8_G8B8 count columns in pairs; a block that
+sticks out over the edge of its mip is stored whole. The extents of mip n are those of mip 0 halved n times, rounded down, never
+below 1; array slices are not halved, depth is. Cubes are arrays of six slices: +X, -X, +Y, -Y, +Z, -Z.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple, overload
 
 from .formats import FORMATS, Format
 from .memory import align_up
@@ -22,8 +28,7 @@ MAX_SLICES: Final = 2048
 MAX_MIPS: Final = 15
 
 
-@dataclass(frozen=True, slots=True)
-class Subresource:
+class Subresource(NamedTuple):
     """Where one mip of one slice lies. Sizes in bytes unless told otherwise."""
 
     offset: int
@@ -37,17 +42,52 @@ class Subresource:
     size: int
 
 
+class Subresources(Sequence[Subresource]):
+    """All subresources of a surface, mip by mip, slice by slice; each is made when it is asked for."""
+
+    __slots__ = ("_chain", "_length", "_pitch")
+
+    def __init__(self, chain: tuple[Subresource, ...], slices: int, slice_pitch: int) -> None:
+        self._chain, self._pitch = chain, slice_pitch
+        self._length = len(chain) * slices
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Subresource: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Subresource, ...]: ...
+    def __getitem__(self, index: int | slice) -> Subresource | tuple[Subresource, ...]:
+        if isinstance(index, slice):
+            return tuple(self[i] for i in range(*index.indices(self._length)))
+        if not -self._length <= index < self._length:
+            raise IndexError(f"subresource {index} of {self._length}")
+        array_slice, mip = divmod(index % self._length, len(self._chain))
+        first = self._chain[mip]
+        return first._replace(offset=first.offset + array_slice * self._pitch) if array_slice else first
+
+    def __repr__(self) -> str:
+        return f"<{self._length} subresources>"
+
+
 @dataclass(frozen=True, slots=True)
 class SurfaceLayout:
-    """All subresources of a surface; ``subresources[mip + slice * mips]``."""
+    """All subresources of a surface; ``subresources[mip + slice * mips]``, or ``layout[mip, slice]``.
+
+    ``size``: bytes of the whole; ``slice_pitch``: from one slice to the next.
+    """
 
     size: int
     mips: int
     slices: int
-    subresources: tuple[Subresource, ...]
+    slice_pitch: int
+    subresources: Subresources
 
     def __getitem__(self, key: tuple[int, int]) -> Subresource:
         mip, array_slice = key
+        if not 0 <= mip < self.mips:
+            raise IndexError(f"mip {mip} of {self.mips}")
         return self.subresources[mip + array_slice * self.mips]
 
 
@@ -89,16 +129,15 @@ def surface_layout(
     if samples > 1 and (mips > 1 or depth > 1):
         raise ValueError("a multisampled surface has one mip and no depth")
     block, columns = info.block, info.block_width
-    subresources = []
+    chain: list[Subresource] = []
     offset = 0
-    for _ in range(slices):
-        for mip in range(mips):
-            w, h, d = mip_extent(width, mip), mip_extent(height, mip), mip_extent(depth, mip)
-            rows = (h + block - 1) // block
-            row_pitch = align_up((w + columns - 1) // columns * info.bytes_per_block, PITCH_ALIGNMENT)
-            depth_pitch = row_pitch * rows
-            sample_pitch = depth_pitch * d
-            size = sample_pitch * samples
-            subresources.append(Subresource(offset, w, h, d, rows, row_pitch, depth_pitch, sample_pitch, size))
-            offset = align_up(offset + size, SUBRESOURCE_ALIGNMENT)
-    return SurfaceLayout(offset, mips, slices, tuple(subresources))
+    for mip in range(mips):
+        w, h, d = mip_extent(width, mip), mip_extent(height, mip), mip_extent(depth, mip)
+        rows = (h + block - 1) // block
+        row_pitch = align_up((w + columns - 1) // columns * info.bytes_per_block, PITCH_ALIGNMENT)
+        depth_pitch = row_pitch * rows
+        sample_pitch = depth_pitch * d
+        size = sample_pitch * samples
+        chain.append(Subresource(offset, w, h, d, rows, row_pitch, depth_pitch, sample_pitch, size))
+        offset = align_up(offset + size, SUBRESOURCE_ALIGNMENT)
+    return SurfaceLayout(offset * slices, mips, slices, offset, Subresources(tuple(chain), slices, offset))

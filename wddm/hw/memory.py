@@ -12,8 +12,15 @@ aperture             pages of system memory, bound page range    any packet
 bus                  system memory by its bus address            privileged packets and ring entries only
 ===================  ==========================================  =========================================
 
-Address 0 is never valid: in a descriptor it means "nothing bound". A bus address is ``BUS_BASE | id << 36 | offset``, where
-``id`` names a block of system memory that the host has announced to the device (the model's page frame numbers).
+Local memory is [LOCAL_BASE, LOCAL_BASE + its size), the aperture [APERTURE_BASE, APERTURE_BASE + its size); both sizes are in the
+register file. An access that is not wholly inside one of the ranges, or that touches an aperture page with nothing bound, faults
+(``Fault.ADDRESS``); nothing wraps. Address 0 is never valid: in a packet it means "nothing bound".
+
+A bus address is ``BUS_BASE | id << 36 | offset``, where ``id`` (1 to BUS_MAX_ID) names a block of system memory that the host has
+announced to the device (the model's page frame numbers). Blocks do not touch: an access stays in its block.
+
+Content: local memory reads 0 after power-on and after ``Register.RESET``, which also unbinds every aperture page.
+Within the device all memory is coherent: what an entry wrote is seen by every later entry of every node, and by the processor.
 """
 
 from __future__ import annotations
@@ -45,12 +52,12 @@ def bus_address(memory_id: int, offset: int = 0) -> int:
 
 
 def is_bus_address(address: int) -> bool:
-    """Whether ``address`` lies in the bus range."""
+    """Whether ``address`` lies in the bus range, or above it: nothing that an unprivileged packet may name."""
     return address >= BUS_BASE
 
 
 def split_bus_address(address: int) -> tuple[int, int]:
-    """``(block id, byte offset)`` of a bus address."""
+    """``(block id, byte offset)`` of a bus address. An id that no block can have (above BUS_MAX_ID) comes out as it is."""
     return (address - BUS_BASE) >> BUS_ID_SHIFT, address & (BUS_MAX_SIZE - 1)
 
 

@@ -13,12 +13,27 @@ report. A DMA buffer is an array of *packets* (64 bytes each)::
          32  u32 data[8]     as the op says; floats by their bits
 
 Because records are fixed-size, a command buffer is a numpy array of :data:`PACKET`: the driver appends rows, the miniport
-validates and the kernel patches whole columns. ``PACKETS[op]`` tells what each op does with its addresses.
+validates and the kernel patches whole columns. ``PACKETS[op]`` tells what each op does with its addresses. Fields that an op does
+not name are written 0; the hardware ignores them.
+
+Execution of an entry: the packets in order, each as if it were complete before the next begins; then the signals (u64 each); then
+``fence`` into FENCE_COMPLETED; then FENCE, when asked for. A node executes one entry at a time, in ring order; entries of different
+nodes run beside each other. The hardware copies a buffer when it begins with it: what the processor writes into it afterwards
+changes nothing. Addresses are looked at when a packet uses them, for a binding when work uses the binding.
+
+Contexts: a context begins to exist with its first SUBMIT and ends with CONTEXT_DESTROY; one that does not exist may be destroyed.
+Each node has contexts of its own. A context holds pipeline state and, after a preemption, the buffer that was stopped.
 
 State: a buffer submitted without ``RingFlag.CONTINUE`` starts with nothing bound and the default state of Direct3D (solid fill,
 back-face culling, depth clip, depth test LESS with writes but no depth buffer, no blending, write mask 15, sample mask all
-ones, blend factors 1, no viewport: nothing is drawn without one); with it, it goes on with the state its context had. State
-never outlives a context.
+ones, blend factors 1, no viewport: nothing is drawn without one); with it, it goes on with the state its context had, open queries
+included. State never outlives a context. Bindings hold the addresses of their packets, so that a buffer that continues another
+must bind again whatever may have moved meanwhile.
+
+Preemption (CONTROL.PREEMPT) stops the running buffer between packets or inside a draw, dispatch or copy, keeps it with its
+context, drops the other entries of the ring, and raises PREEMPTED with the last completed id. An entry with ``RESUME`` goes on with
+the kept buffer of its context, at its old addresses, whatever its own address and size; its fence and signals are those of the new
+entry. Any other SUBMIT of the context forgets the kept buffer.
 """
 
 from __future__ import annotations
@@ -48,20 +63,22 @@ assert PACKET.itemsize == PACKET_SIZE
 
 RING_ENTRY: Final = np.dtype(
     [
-        ("op", "<u4"),  # RingOp
+        ("op", "<u4"),  # RingOp; another one, and unknown flags, fault
         ("flags", "<u4"),  # RingFlag
         ("fence", "<u4"),  # id written to FENCE_COMPLETED when the entry is done
         ("context", "<u4"),  # hardware context; 0 is the kernel's own
         ("address", "<u8"),  # bus address of the first packet
-        ("size", "<u4"),  # bytes, multiple of PACKET_SIZE; 0 = fence only
-        ("reserved", "<u4"),
-        ("signal_address", "<u8"),  # bus address of a u64 that gets signal_value after the work is done; 0 = none
+        ("size", "<u4"),  # bytes, multiple of PACKET_SIZE, at most MAX_BUFFER; 0 = signals and fence only
+        ("reserved", "<u4"),  # 0, or it faults
+        ("signal_address", "<u8"),  # bus address (multiple of 8) of a u64 that gets signal_value after the work is done; 0 = none
         ("signal_value", "<u8"),
         ("signal_address2", "<u8"),
         ("signal_value2", "<u8"),
     ]
 )
 RING_ENTRY_SIZE: Final = 64
+MAX_BUFFER: Final = 64 << 20  #: bytes of one DMA buffer
+MAX_RING: Final = 1 << 16  #: entries of one ring
 assert RING_ENTRY.itemsize == RING_ENTRY_SIZE
 
 
@@ -69,7 +86,7 @@ class RingOp(IntEnum):
     """What a ring entry asks for."""
 
     SUBMIT = 1  #: run ``size`` bytes of packets, write the signals, report the fence
-    CONTEXT_DESTROY = 2  #: forget the state of ``context``; report the fence
+    CONTEXT_DESTROY = 2  #: forget ``context``; then signals, fence and interrupt as for SUBMIT. Address, size and RESUME: ignored
 
 
 class RingFlag(IntFlag):
@@ -77,9 +94,9 @@ class RingFlag(IntFlag):
 
     PRIVILEGED = 1  #: packets may be privileged and may name bus addresses
     CONTINUE = 2  #: keep the context's pipeline state
-    RESUME = 4  #: go on where a preemption stopped this context's buffer (ignored when nothing was saved)
+    RESUME = 4  #: go on where a preemption stopped this context's buffer (ignored when nothing was kept)
     INTERRUPT = 8  #: raise FENCE when done
-    NULL_RENDERING = 16  #: do not execute, only signal
+    NULL_RENDERING = 16  #: do not execute, only signals, fence and interrupt; the context's state stays as it was
 
 
 class Stage(IntEnum):
@@ -94,54 +111,60 @@ class Stage(IntEnum):
 
 
 class Op(IntEnum):
-    """Packet opcodes. 0x01-0x3F state, 0x40-0x5F work, 0x60-0x7F memory, 0x80- privileged."""
+    """Packet opcodes. 0x01-0x3F state, 0x40-0x5F work, 0x60-0x7F memory, 0x80- privileged.
+
+    State is per op and slot; the last packet counts. One whose address may be 0 unbinds with it. A state packet is not looked into
+    before work uses it: a bad descriptor faults there, and never when nothing uses it. "view": a view descriptor
+    (:class:`~wddm.hw.descriptors.View`) in data. All state but SET_VIEWPORT to SET_SURFACE is read by draws of the stages that
+    declare it, SET_SHADER, SET_CONSTANT_BUFFER, SET_RESOURCE, SET_SAMPLER and SET_UAV of stage COMPUTE by dispatches.
+    """
 
     NOP = 0x00
     # --- state -------------------------------------------------------------------------------------------------------
-    SET_SHADER = 0x01  #: slot = stage << 8. address/extent: an isa.py program; 0 unbinds
+    SET_SHADER = 0x01  #: slot = stage << 8. address/extent: an isa.py program of that stage
     SET_CONSTANT_BUFFER = 0x02  #: slot = stage << 8 | 0..14. address/extent; data[0] bytes bound (reads beyond give 0)
-    SET_RESOURCE = 0x03  #: slot = stage << 8 | 0..127. A view descriptor (descriptors.py) in data
+    SET_RESOURCE = 0x03  #: slot = stage << 8 | 0..127. view
     SET_SAMPLER = 0x04  #: slot = stage << 8 | 0..15. A sampler descriptor in data
-    SET_UAV = 0x05  #: slot = stage << 8 | 0..7 (PIXEL: output merger, COMPUTE). View descriptor; address2: u32 counter
-    SET_VERTEX_BUFFER = 0x06  #: slot 0..31. address/extent; data[0] stride
-    SET_INDEX_BUFFER = 0x07  #: address/extent; data[0] Format R16_UINT or R32_UINT
-    SET_INPUT_LAYOUT = 0x08  #: slot = first element; arg = total elements; data: up to 4 elements of 2 dwords
+    SET_UAV = 0x05  #: slot = stage << 8 | 0..7 (PIXEL: every graphics stage, COMPUTE). view; address2: u32 counter, 0 = none
+    SET_VERTEX_BUFFER = 0x06  #: slot 0..31. address/extent: reads beyond give 0; data[0] stride in bytes
+    SET_INDEX_BUFFER = 0x07  #: address/extent: indices beyond are 0; data[0] Format R16_UINT or R32_UINT
+    SET_INPUT_LAYOUT = 0x08  #: slot = first element; arg = elements in all; data: up to 4 elements (InputElement) of 2 dwords
     SET_TOPOLOGY = 0x09  #: arg: Topology
-    SET_STREAM_OUTPUT = 0x0A  #: slot 0..3. address/extent: target; address2: u32 fill counter in bytes; arg 1: reset to data[0]
-    SET_RENDER_TARGET = 0x0B  #: slot 0..7. View descriptor; arg = number of targets bound in all
-    SET_DEPTH_STENCIL = 0x0C  #: View descriptor (mips = 1); arg bit 0 depth read-only, bit 1 stencil read-only
-    SET_BLEND = 0x0D  #: data[0..7]: packed blend per target; arg: BlendFlag | logic op << 8
+    SET_STREAM_OUTPUT = 0x0A  #: slot 0..3. address/extent: target; address2: u32 bytes written; arg 1: set it to data[0], now
+    SET_RENDER_TARGET = 0x0B  #: slot 0..7. view of one mip; arg = number of targets bound in all
+    SET_DEPTH_STENCIL = 0x0C  #: view of one mip; arg bit 0 depth read-only, bit 1 stencil read-only
+    SET_BLEND = 0x0D  #: data[0..7]: TargetBlend per target; arg: BlendFlag | logic op << 8
     SET_BLEND_FACTOR = 0x0E  #: data[0..3] floats; data[4] sample mask
-    SET_DEPTH_STENCIL_STATE = 0x0F  #: data[0] packed depth, data[1] front, data[2] back stencil, data[3] reference
-    SET_RASTERIZER = 0x10  #: data[0] RasterizerFlag/packed, data[1] depth bias (i32), data[2] clamp, data[3] slope (floats)
-    SET_VIEWPORT = 0x11  #: slot 0..15; arg = count; data: x, y, width, height, min depth, max depth (floats)
-    SET_SCISSOR = 0x12  #: slot 0..15; arg = count; data: left, top, right, bottom (i32)
-    SET_PREDICATION = 0x13  #: address/extent: query result (u64); arg: value that lets work pass | 2; address 0 = off
-    SET_SURFACE = 0x14  #: slot 0 = destination, 1 = source of the copies and clears below. View descriptor
-    # --- work --------------------------------------------------------------------------------------------------------
+    SET_DEPTH_STENCIL_STATE = 0x0F  #: data: DepthStencil
+    SET_RASTERIZER = 0x10  #: data: Rasterizer
+    SET_VIEWPORT = 0x11  #: slot 0..15; arg of slot 0 = viewports in use; data: x, y, width, height, min depth, max depth (floats)
+    SET_SCISSOR = 0x12  #: slot 0..15; data: left, top, right, bottom (i32; right and bottom excluded). A slot never set: empty
+    SET_PREDICATION = 0x13  #: address/extent: a u64; draws, dispatches, clears, copies: only if (it != 0) == arg bit 0; bit 1: hint
+    SET_SURFACE = 0x14  #: slot 0 = destination, 1 = source of the copies and clears below. view
+    # --- work: nothing happens when a count is 0 -------------------------------------------------------------------------
     DRAW = 0x40  #: data: vertex count, instance count, start vertex, start instance
     DRAW_INDEXED = 0x41  #: data: index count, instance count, start index, base vertex (i32), start instance
     DRAW_INDIRECT = 0x42  #: address/extent: the four dwords of DRAW
     DRAW_INDEXED_INDIRECT = 0x43  #: address/extent: the five dwords of DRAW_INDEXED
-    DRAW_AUTO = 0x44  #: address/extent: u32 bytes filled by stream output into vertex buffer 0; arg: vertex offset bytes
+    DRAW_AUTO = 0x44  #: address/extent: u32 bytes n; draws max(n - arg, 0) // (stride of vertex buffer 0) vertices, one instance
     DISPATCH = 0x45  #: data: groups x, y, z
     DISPATCH_INDIRECT = 0x46  #: address/extent: three dwords
-    # --- memory ------------------------------------------------------------------------------------------------------
-    CLEAR_COLOR = 0x60  #: surface 0; data[0..3] values; arg: ClearKind; data[4..7] rectangle when arg bit 8 is set
-    CLEAR_DEPTH_STENCIL = 0x61  #: surface 0; arg bit 0 depth, bit 1 stencil; data[0] depth float, data[1] stencil
+    # --- memory: boxes and rectangles that reach out of a surface fault, but for clears and the right and bottom of BLT ----------
+    CLEAR_COLOR = 0x60  #: surface 0, all that its view sees; data[0..3] red to alpha; arg: ClearKind
+    CLEAR_DEPTH_STENCIL = 0x61  #: surface 0; arg bit 0 depth, bit 1 stencil; data[0] depth float, data[1] stencil (low 8 bits)
     COPY_BUFFER = 0x62  #: extent bytes from address2 to address (extent2 >= extent). The ranges may not overlap
     FILL_BUFFER = 0x63  #: extent bytes at address get data[0] (multiple of 4)
-    COPY_REGION = 0x64  #: surface 1 box to surface 0; data as CopyRegion; same element size
-    RESOLVE = 0x65  #: surface 1 (multisampled) to surface 0; arg: Format to average in
-    GENERATE_MIPS = 0x66  #: surface 0: each mip of the view from the one above (box filter)
-    BLT = 0x67  #: surface 1 whole to surface 0 rectangle; data as Blt: convert, stretch (bilinear), rotate
-    QUERY_BEGIN = 0x68  #: address/extent: a query block (queries.py layout); arg: QueryKind
-    QUERY_END = 0x69  #: the same
+    COPY_REGION = 0x64  #: surface 1 box to surface 0; data: CopyRegion; bits, between formats of equal element size and samples
+    RESOLVE = 0x65  #: surface 1 to surface 0, every slice: average of the samples as arg: Format (first sample of integers)
+    GENERATE_MIPS = 0x66  #: surface 0: each mip that the view sees from the one above, average of 2x2(x2) texels
+    BLT = 0x67  #: surface 1 to surface 0; data: Blt. Convert, stretch (bilinear), rotate; samples of the source are averaged
+    QUERY_BEGIN = 0x68  #: address/extent: a query block (QueryKind); arg: QueryKind | stream << 8
+    QUERY_END = 0x69  #: the same address and arg
     UPDATE_INLINE = 0x6A  #: extent (1..32) bytes of data to address: small buffer updates in stream order
     # --- privileged --------------------------------------------------------------------------------------------------
-    MAP_APERTURE = 0x80  #: data[0] first aperture page, data[1] pages; address2: bus address
-    UNMAP_APERTURE = 0x81  #: data[0] first aperture page, data[1] pages
-    WRITE_FENCE = 0x82  #: address: bus address of a u64; data[0..1] value
+    MAP_APERTURE = 0x80  #: data[0] first aperture page, data[1] pages; address2: bus address of the first (page-aligned)
+    UNMAP_APERTURE = 0x81  #: data[0] first aperture page, data[1] pages; unbound ones may be among them
+    WRITE_FENCE = 0x82  #: address: bus address (multiple of 8) of a u64; data[0..1] value, low dword first
     COPY_SYSTEM = 0x83  #: as COPY_BUFFER, with any kind of address
     FILL_SYSTEM = 0x84  #: as FILL_BUFFER, with any kind of address
 
@@ -230,14 +253,15 @@ class ClearKind(IntFlag):
 
     FLOAT = 0  #: data are floats, converted to the view's format
     UINT = 1  #: data are integers, stored as they are (truncated to the channel)
-    RECTANGLE = 256  #: data[4..7]: left, top, right, bottom
+    RECTANGLE = 256  #: only data[4..7]: left, top, right, bottom (i32), as far as the surface goes; buffers: elements [left, right)
 
 
 class QueryKind(IntEnum):
     """``arg`` of QUERY_BEGIN/END. The block at address holds u64 results; its size is QUERY_SIZES[kind] bytes.
 
-    BEGIN adds nothing and remembers counters; END writes results. EVENT and TIMESTAMP have only an END. u64[0] of a block is
-    the state: 0 = pending, 1 = done (written last); results follow from u64[1].
+    BEGIN sets u64[0] to 0 and remembers the context's counters, which count all work of its buffers in between; END writes the
+    results from u64[1] on and then u64[0] = 1. EVENT and TIMESTAMP have only an END. Queries are told apart by their addresses;
+    many may be open, of one kind too.
     """
 
     EVENT = 0
@@ -263,9 +287,11 @@ QUERY_SIZES: Final[dict[QueryKind, int]] = {
 
 
 class CopyRegion(IntEnum):
-    """Dwords of COPY_REGION's data. Boxes are in texels of the named mip; block formats in multiples of 4 (or to the edge)."""
+    """Dwords of COPY_REGION's data. Boxes are in texels of the named mip of the source; corners of block formats are multiples of
+    the block, and a size is rounded up to whole blocks. Between a block format and another one, a block counts as one texel.
+    """
 
-    DST_SUBRESOURCE = 0  #: mip | slice << 16, counted in the view
+    DST_SUBRESOURCE = 0  #: mip | slice << 16, counted in the view; z of 3D textures is counted in the texture
     DST_XY = 1  #: x | y << 16
     DST_Z = 2
     SRC_SUBRESOURCE = 3
@@ -276,11 +302,16 @@ class CopyRegion(IntEnum):
 
 
 class Blt(IntEnum):
-    """Dwords of BLT's data."""
+    """Dwords of BLT's data. Rectangles lie in the first mip and slice of the views; right and bottom are excluded.
+
+    The source rectangle is stretched over the whole destination rectangle, of which the part inside the surface is written. The
+    centre of a destination texel falls on a place in the source; texels outside the source rectangle do not contribute. Integers
+    are never filtered. Surfaces may not share bytes.
+    """
 
     DST_LEFT_TOP = 0  #: left | top << 16
     DST_RIGHT_BOTTOM = 1
-    SRC_LEFT_TOP = 2  #: in mip 0, slice 0 of the source view
+    SRC_LEFT_TOP = 2  #: inside the surface, and not empty
     SRC_RIGHT_BOTTOM = 3
     FLAGS = 4  #: bits 0..1 rotation in quarter turns counter-clockwise, bit 2 point filter instead of bilinear
 

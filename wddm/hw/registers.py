@@ -1,8 +1,12 @@
 """The register file: 32-bit registers at byte offsets, declared once for driver, hardware and tracer.
 
 Global block at 0, one block per node at ``NODE_BLOCK + n * NODE_STRIDE``, one block per display head at
-``HEAD_BLOCK + h * HEAD_STRIDE``. Writes are posted (they do not answer); reads return the value at the time of the read.
-Registers marked "ro" ignore writes.
+``HEAD_BLOCK + h * HEAD_STRIDE``. Writes are posted (they do not answer) and take effect in order; reads return the value at the
+time of the read. Registers marked "ro" ignore writes. The blocks of nodes and heads that the device has not got, and offsets inside
+the file that have no name here, read 0.
+
+After power-on everything that can be written is 0, but the refresh rate of a head, which is its monitor's, and the gamma ramp,
+which is the identity.
 """
 
 from __future__ import annotations
@@ -51,7 +55,9 @@ class Register(IntEnum):
     TIMESTAMP_HI = 0x34  #: ro
     TIMESTAMP_FREQUENCY = 0x38  #: ro, Hz
     INTERRUPT_ENABLE = 0x40  #: mask of :class:`~wddm.hw.interrupts.Interrupt`
-    RESET = 0x44  #: write :data:`RESET_KEY`: stop everything, empty rings, drop bindings; memory content is lost
+    RESET = 0x44  #: write :data:`RESET_KEY`: every node as by CONTROL.RESET, without ring and contexts, FENCE_COMPLETED 0; armed
+    #: flips are dropped; when running work has stopped, local memory reads 0 and no aperture page is bound. Modes and interrupt
+    #: enables stay
     STOP_WORD = 0x48  #: ro, nonzero while the device stops running shaders
     INTERRUPT_STATUS = 0x4C  #: ro, cause of the interrupt being serviced (one bit of Interrupt)
     INTERRUPT_SOURCE = 0x50  #: ro, node or head that raised it
@@ -72,14 +78,14 @@ class NodeRegister(IntEnum):
 
     RING_BASE_LO = 0x00  #: bus address of the ring
     RING_BASE_HI = 0x04
-    RING_ENTRIES = 0x08  #: number of entries, a power of two; writing it sets head and tail to 0
+    RING_ENTRIES = 0x08  #: number of entries, a power of two up to packets.MAX_RING; writing it sets head and tail to 0
     RING_TAIL = 0x0C  #: doorbell: entries before it are ready (a counter modulo 2**32, not modulo the ring)
     RING_HEAD = 0x10  #: ro, next entry to fetch (same counter)
     CONTROL = 0x14  #: :class:`NodeControl`
     STATUS = 0x18  #: ro, :class:`NodeStatus`
-    FENCE_COMPLETED = 0x1C  #: ro, last fence id completed
+    FENCE_COMPLETED = 0x1C  #: ro, fence id of the last entry completed; 0 after power-on and RESET
     PREEMPT_FENCE = 0x20  #: fence id to report when the preemption asked for is done; write before CONTROL.PREEMPT
-    FAULT_CODE = 0x24  #: ro, :class:`~wddm.hw.interrupts.Fault`
+    FAULT_CODE = 0x24  #: ro, :class:`~wddm.hw.interrupts.Fault`; this and the next four are 0 when STATUS.FAULTED is not set
     FAULT_FENCE = 0x28  #: ro
     FAULT_PACKET = 0x2C  #: ro, index of the packet in its DMA buffer
     FAULT_ADDRESS_LO = 0x30  #: ro
@@ -87,11 +93,12 @@ class NodeRegister(IntEnum):
 
 
 class NodeControl(IntFlag):
-    """Write-one commands of a node."""
+    """Control of a node: one level and two commands (written as 1; they read 0)."""
 
     ENABLE = 1  #: level, not a command: fetch while set
-    PREEMPT = 2  #: stop at the next boundary, empty the ring, report PREEMPTED
-    RESET = 4  #: abandon the running buffer, empty the ring, clear a fault
+    PREEMPT = 2  #: stop at the next boundary, empty the ring (head = tail), report PREEMPTED, also when there is nothing to stop
+    RESET = 4  #: abandon the running buffer, empty the ring, clear a fault, forget a PREEMPT; contexts stay. The node takes work
+    #: again at once and begins with it when the old has stopped
 
 
 class NodeStatus(IntFlag):
@@ -111,12 +118,12 @@ class HeadRegister(IntEnum):
     FORMAT = 0x10  #: :class:`~wddm.hw.formats.Format`
     REFRESH_NUMERATOR = 0x14  #: Hz
     REFRESH_DENOMINATOR = 0x18
-    SURFACE_LO = 0x1C  #: address for the next FLIP (local memory or aperture)
+    SURFACE_LO = 0x1C  #: address of the first pixel for the next FLIP (local memory or aperture)
     SURFACE_HI = 0x20
     FLIP = 0x24  #: write :class:`Flip`: arm SURFACE; latched at the next vertical sync, or at once
     CURRENT_LO = 0x28  #: ro, address being scanned out
     CURRENT_HI = 0x2C  #: ro
-    VBLANK_COUNT = 0x30  #: ro
+    VBLANK_COUNT = 0x30  #: ro, vertical syncs since power-on
     SCAN_LINE = 0x34  #: ro; HEIGHT and above means vertical blank
     MAX_WIDTH = 0x38  #: ro
     MAX_HEIGHT = 0x3C  #: ro
@@ -127,7 +134,7 @@ class HeadRegister(IntEnum):
 
 
 class HeadControl(IntFlag):
-    """Levels of a display head."""
+    """Levels of a display head. A new width, height, pitch, format or refresh rate counts at once."""
 
     ENABLE = 1  #: mode is set, vertical sync runs
     VISIBLE = 2  #: scan out the surface; else black
@@ -135,10 +142,10 @@ class HeadControl(IntFlag):
 
 
 class Flip(IntEnum):
-    """Values for HeadRegister.FLIP."""
+    """Values for HeadRegister.FLIP. A later flip takes the place of one that is armed."""
 
-    ON_VSYNC = 1
-    IMMEDIATE = 2
+    ON_VSYNC = 1  #: arm: latched when the next vertical sync starts, before its VSYNC interrupt
+    IMMEDIATE = 2  #: latch now, between two pixels
 
 
 def node_register(node: int, register: NodeRegister) -> int:
