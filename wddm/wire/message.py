@@ -264,9 +264,12 @@ def fields_of(struct: type[Struct]) -> Iterator[tuple[dataclasses.Field[Any], An
 def _struct_encoder(struct: type[Struct]) -> Encoder:
     encoders: list[tuple[str, Encoder]] = []
     names: list[str] = []
+    compiled = False
 
     def encode(value: Any, descriptors: list[int]) -> Any:
-        if not names:  # at the first use, when every annotation can be resolved
+        nonlocal compiled
+        if not compiled:  # at the first use, when every annotation can be resolved
+            compiled = True
             for field, hint in fields_of(struct):
                 names.append(field.name)
                 encoder = _codec(hint)[0]
@@ -283,6 +286,7 @@ def _struct_encoder(struct: type[Struct]) -> Encoder:
 def _struct_decoder(struct: type[Struct]) -> Decoder:
     decoders: dict[str, Decoder] = {}
     required: set[str] = set()
+    compiled = False
 
     def compile() -> None:  # at the first use, when every annotation can be resolved
         for field, hint in fields_of(struct):
@@ -291,7 +295,9 @@ def _struct_decoder(struct: type[Struct]) -> Decoder:
             decoders[field.name] = _codec(hint)[1]
 
     def decode(value: Any, descriptors: list[int]) -> Any:
-        if not decoders:
+        nonlocal compiled
+        if not compiled:
+            compiled = True
             compile()
         if type(value) is not dict:
             raise BadValue(f"{type(value).__name__} where a map of fields belongs")
