@@ -1,6 +1,6 @@
 """Processor time of one submit→fence round trip through the whole stack in one process: wake-ups and load left out.
 
-``python -m bench.round_trip_cpu [--profile]``: microseconds of processor time for a one-pixel draw and for a clear; the profile tells
+``python -m bench.round_trip_cpu [--profile]``: microseconds of processor time for a one-pixel draw and a clear; the profile tells
 where they go. For comparing before and after a change on a busy machine; ``./dev bench latency`` measures the real thing.
 """
 
