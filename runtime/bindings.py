@@ -6,8 +6,7 @@ uses are on the resources (``inputs``, ``outputs``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from wddm.client.enums import DsvFlag
@@ -66,15 +65,15 @@ class Bindings:
         self.predicate: Query | None = None
         self.predicate_value = False
 
-    def holds(self, found: DeviceObject) -> bool:
-        """Whether a slot holds the object (a resource: or the pipeline holds it as a buffer)."""
-        return id(found) in self.held()
-
-    def held(self) -> set[int]:
-        """Identities of all that slots hold. One pass over a thousand slots: ask once for many objects."""
+    def groups(self) -> tuple[Sequence[object], ...]:
+        """All slots, a sequence for each kind and stage. A kind of slot has the same place in every answer."""
         single = (self.layout, self.index_buffer, self.depth_stencil, self.blend, self.depth_state, self.rasterizer, self.predicate)
-        many = (self.shaders, self.cs_uavs, self.vertex_buffers, self.so_buffers, self.render_targets, self.om_uavs, single)
-        return set(map(id, chain(*self.constant_buffers, *self.shader_resources, *self.samplers, *many)))
+        many = (self.shaders, self.cs_uavs, self.vertex_buffers, self.so_buffers, self.render_targets, self.om_uavs)
+        return (single, *many, *self.constant_buffers, *self.samplers, *self.shader_resources)
+
+    def holder(self, found: DeviceObject) -> int | None:
+        """The place in :meth:`groups` of slots that hold the object (a resource: as a buffer), None when no slot does."""
+        return next((at for at, slots in enumerate(self.groups()) if found in slots), None)
 
     # ----- outputs ---------------------------------------------------------------------------------------------------------
 

@@ -52,7 +52,7 @@ class Context(OutputCommands, DrawCommands, MapCommands):
         self.device = device
         self.core = device.core
         self.bound = Bindings()
-        self.retired: list[DeviceObject] = []  #: without holders, but bound
+        self.retired: dict[DeviceObject, int] = {}  #: without holders, but bound: the place of the slots in ``Bindings.groups``
         self._checked: set[tuple[int, ...]] = set()
         self._unchecked = True
         self._drawable = False
@@ -163,21 +163,20 @@ class Context(OutputCommands, DrawCommands, MapCommands):
 
     def retire(self, found: DeviceObject) -> None:
         """Nobody holds the object: destroy it, or remember it while it is bound."""
-        if self.bound.holds(found):
-            self.retired.append(found)
-        else:
+        holder = self.bound.holder(found)
+        if holder is None:
             found.destroy()
+        else:
+            self.retired[found] = holder
 
     def _reap(self) -> None:
-        held = self.bound.held()
-        waiting, self.retired = self.retired, []
-        for found in waiting:
-            if found.refs:
-                continue
-            if id(found) in held:
-                self.retired.append(found)
-            else:
-                found.destroy()
+        """Destroy what was retired and is bound no more. Most stay where they were seen last: look there first."""
+        groups = self.bound.groups()
+        moved = [found for found, holder in self.retired.items() if found.refs or found not in groups[holder]]
+        for found in moved:
+            del self.retired[found]
+            if not found.refs:
+                self.retire(found)
 
     def destroy(self, id: int) -> None:
         found = self.device.objects.by_id.get(id)
