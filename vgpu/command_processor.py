@@ -4,14 +4,14 @@ One processor per node; the graphics node and the copy node share this code (the
 :class:`Execution` runs one DMA buffer for one context as a generator that yields where it may be preempted: after every work
 packet, now and then between state packets, and inside whatever the engine yields in. Kept and resumed, it goes on where it was.
 
-A buffer is copied before it is looked at, so that what was validated is what runs. Validation is by columns, over the whole
-buffer at once; packets before the first bad one are executed. Every refusal is a FaultError; ``Execution.packet`` tells where.
+A buffer is copied before it is looked at, so that what was validated is what runs. The whole buffer is validated first; packets
+before the first bad one are executed. Every refusal is a FaultError; ``Execution.packet`` tells where.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ from wddm.hw.packets import (
     PACKETS,
     QUERY_SIZES,
     Op,
+    PacketInfo,
     QueryKind,
     Stage,
 )
@@ -39,7 +40,11 @@ CHUNK: Final = 4 << 20
 #: Queries that a context may have open.
 MAX_OPEN_QUERIES: Final = 4096
 
+#: Packets up to which a buffer is validated one by one.
+FEW_PACKETS: Final = 128
+
 _OPS: Final = max(Op) + 1
+_SLOTS: Final = len(Stage) << 8 | 0xFF  #: beyond every slot that an op may have
 _PREDICATED: Final = frozenset(
     (
         *(op for op in Op if 0x40 <= op < 0x60),
@@ -55,63 +60,103 @@ _PREDICATED: Final = frozenset(
 )
 
 
+class _Rule(NamedTuple):
+    """What packets of one op may say: slots, and the lowest and highest value of each address."""
+
+    privileged: bool
+    slots: frozenset[int]
+    low: int
+    high: int
+    low2: int
+    high2: int
+
+
+def _rule(op: Op, info: PacketInfo) -> _Rule:
+    stages = tuple(Stage) if info.staged else (0,)
+    if op == Op.SET_UAV:
+        stages = (Stage.PIXEL, Stage.COMPUTE)
+    slots = frozenset(stage << 8 | index for stage in stages for index in range(max(info.slots, 1)))
+    top, top2 = (BUS_BASE - 1 if named else 0 for named in (info.address, info.address2))
+    if info.privileged:
+        top = top2 = (1 << 64) - 1
+    return _Rule(info.privileged, slots, int(bool(info.address) and not info.optional), top, int(not info.optional2), top2)
+
+
+#: The rule of each op, by number; None for an op that the node has not.
+_RULES: Final[dict[Node, list[_Rule | None]]] = {
+    node: [
+        _rule(Op(op), info) if (info := PACKETS.get(op)) and (node == Node.GRAPHICS or info.copy_node) else None  # type: ignore[call-overload]
+        for op in range(_OPS)
+    ]
+    for node in Node
+}
+
+
 class _Table:
-    """:data:`PACKETS` by columns, for one node."""
+    """:data:`_RULES` by columns, for one node. The last row is that of all ops beyond; the last slot that of all slots beyond."""
 
-    def __init__(self, node: Node) -> None:
-        self.known = np.zeros(_OPS, bool)
-        self.privileged = np.zeros(_OPS, bool)
-        self.slots = np.ones(_OPS, np.uint16)
-        self.stages = np.ones(_OPS, np.uint16)
-        self.no_address = np.zeros(_OPS, bool)
-        self.no_address2 = np.zeros(_OPS, bool)
-        self.needs_address = np.zeros(_OPS, bool)
-        self.needs_address2 = np.zeros(_OPS, bool)
-        for op, info in PACKETS.items():
-            self.known[op] = node == Node.GRAPHICS or info.copy_node
-            self.privileged[op] = info.privileged
-            self.slots[op] = max(info.slots, 1)
-            self.stages[op] = len(Stage) if info.staged else 1
-            self.no_address[op] = not info.address and not info.privileged
-            self.no_address2[op] = not info.address2 and not info.privileged
-            self.needs_address[op] = bool(info.address) and not info.optional
-            self.needs_address2[op] = not info.optional2
+    def __init__(self, rules: list[_Rule | None]) -> None:
+        self.allowed = np.zeros((_OPS + 1, _SLOTS), bool)
+        self.privileged = np.zeros(_OPS + 1, bool)
+        self.low, self.high, self.low2, self.high2 = np.zeros((4, _OPS + 1), np.uint64)
+        for op, rule in enumerate(rules):
+            if rule is not None:
+                self.allowed[op, list(rule.slots)] = True
+                self.privileged[op], _, self.low[op], self.high[op], self.low2[op], self.high2[op] = rule
 
 
-_TABLES: Final = {node: _Table(node) for node in Node}
+_TABLES: Final = {node: _Table(rules) for node, rules in _RULES.items()}
 #: State ops whose address 0 means "unbound".
 _UNBINDABLE: Final = frozenset(op for op, info in PACKETS.items() if op < 0x40 and info.optional)
 
 
 def first_bad_packet(packets: npt.NDArray[np.void], node: Node, privileged: bool) -> tuple[int, Fault, str] | None:
-    """The first packet that cannot be executed, whatever the state: ``(index, fault, why)``, or None. Vectorised."""
-    table = _TABLES[node]
-    op, slot = packets["op"], packets["slot"]
-    address, address2 = packets["address"], packets["address2"]
-    code = np.minimum(op, _OPS - 1)
-    unknown = (op >= _OPS) | ~table.known[code]
-    high_privilege = table.privileged[code]
-    refused = high_privilege if not privileged else np.zeros(len(op), bool)
-    bus = ((address >= BUS_BASE) | (address2 >= BUS_BASE)) & ~high_privilege
-    index, stage = slot & 0xFF, slot >> 8
-    bad_slot = (index >= table.slots[code]) | (stage >= table.stages[code])
-    bad_slot |= (op == Op.SET_UAV) & (stage != Stage.PIXEL) & (stage != Stage.COMPUTE)
-    bad_address = table.no_address[code] & (address != 0) | table.no_address2[code] & (address2 != 0)
-    bad_address |= table.needs_address[code] & (address == 0) | table.needs_address2[code] & (address2 == 0)
-    bad = unknown | refused | bus | bad_slot | bad_address
-    if not bad.any():
+    """The first packet that cannot be executed, whatever the state: ``(index, fault, why)``, or None."""
+    i = (_first_of_few if len(packets) <= FEW_PACKETS else _first_of_many)(packets, node, privileged)
+    if i is None:
         return None
-    i = int(bad.argmax())
-    if unknown[i]:
-        return i, Fault.BAD_PACKET, f"op {int(op[i]):#x} is unknown to the {node.name.lower()} node"
-    name = Op(int(op[i])).name
-    if refused[i]:
+    op, slot, address, address2 = (int(packets[name][i]) for name in ("op", "slot", "address", "address2"))
+    rule = _RULES[node][op] if op < _OPS else None
+    if rule is None:
+        return i, Fault.BAD_PACKET, f"op {op:#x} is unknown to the {node.name.lower()} node"
+    name = Op(op).name
+    if rule.privileged and not privileged:
         return i, Fault.PRIVILEGE, f"{name} in an unprivileged buffer"
-    if bus[i]:
+    if not rule.privileged and max(address, address2) >= BUS_BASE:
         return i, Fault.PRIVILEGE, f"{name} names a bus address"
-    if bad_slot[i]:
-        return i, Fault.BAD_PACKET, f"{name} slot {int(slot[i]):#x}"
-    return i, Fault.BAD_PACKET, f"{name} with addresses {int(address[i]):#x}, {int(address2[i]):#x}"
+    if slot not in rule.slots:
+        return i, Fault.BAD_PACKET, f"{name} slot {slot:#x}"
+    return i, Fault.BAD_PACKET, f"{name} with addresses {address:#x}, {address2:#x}"
+
+
+def _first_of_few(packets: npt.NDArray[np.void], node: Node, privileged: bool) -> int | None:
+    """Packet by packet: a call of numpy costs as much as several of them."""
+    rules = _RULES[node]
+    columns = (packets[name].tolist() for name in ("op", "slot", "address", "address2"))
+    for i, (op, slot, address, address2) in enumerate(zip(*columns, strict=True)):
+        rule = rules[op] if op < _OPS else None
+        if rule is None:
+            return i
+        high_privilege, slots, low, high, low2, high2 = rule
+        if high_privilege and not privileged:
+            return i
+        if slot not in slots or not low <= address <= high or not low2 <= address2 <= high2:
+            return i
+    return None
+
+
+def _first_of_many(packets: npt.NDArray[np.void], node: Node, privileged: bool) -> int | None:
+    """By columns."""
+    table = _TABLES[node]
+    code, slot = np.minimum(packets["op"], _OPS), np.minimum(packets["slot"], _SLOTS - 1)
+    address, address2 = packets["address"], packets["address2"]
+    bad = ~table.allowed[code, slot]
+    bad |= (address < table.low[code]) | (address > table.high[code])
+    bad |= (address2 < table.low2[code]) | (address2 > table.high2[code])
+    if not privileged:
+        bad |= table.privileged[code]
+    i = int(bad.argmax())
+    return i if bad[i] else None
 
 
 def reset_state(state: PipelineState) -> None:
