@@ -45,7 +45,8 @@ abort  v 50|errorf  v 50|printf  v 50
 
 SPECIAL = word_set("""mul transpose determinant asfloat asint asuint asdouble InterlockedAdd InterlockedAnd InterlockedOr
     InterlockedXor InterlockedMin InterlockedMax InterlockedExchange InterlockedCompareExchange
-    InterlockedCompareStore msad4 EvaluateAttributeAtCentroid EvaluateAttributeAtSample EvaluateAttributeSnapped
+    InterlockedCompareStore msad4 EvaluateAttributeAtCentroid EvaluateAttributeCentroid EvaluateAttributeAtSample
+    EvaluateAttributeSnapped
     tex1D tex1Dbias tex1Dgrad tex1Dlod tex1Dproj tex2D tex2Dbias tex2Dgrad tex2Dlod tex2Dproj tex3D tex3Dbias tex3Dgrad
     tex3Dlod tex3Dproj texCUBE texCUBEbias texCUBEgrad texCUBElod texCUBEproj Process2DQuadTessFactorsAvg
     Process2DQuadTessFactorsMax Process2DQuadTessFactorsMin ProcessIsolineTessFactors ProcessQuadTessFactorsAvg

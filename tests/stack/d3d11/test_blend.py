@@ -9,7 +9,10 @@ import pytest
 
 import wddm
 from tests.stack.d3d11.lab import FLOAT4, FULL, Lab
+from tests.stack.d3d11.test_formats import formats
+from tests.stack.d3d11.texels import check_encoded, decode, plain
 from wddm import Blend, BlendOp, Format, RenderTargetBlend
+from wddm.ddi.dxgiformat import FormatAbility
 
 SRC = np.array([0.75, -0.5, 0.25, 0.625])
 DST = np.array([0.5, 0.875, 2.0, 0.375])
@@ -181,3 +184,28 @@ async def test_primitives_blend_in_order(lab: Lab) -> None:
     for number in range(20):
         value = number % 5 - value / 2
     np.testing.assert_allclose((await lab.ctx.read_texture(target))[..., :3], value, rtol=1e-5)
+
+
+async def test_every_blendable_format_blends(lab: Lab) -> None:
+    """A quarter of the source over three quarters of the target, in the precision of each format."""
+    over = RenderTargetBlend(True, Blend.BLEND_FACTOR, Blend.INV_BLEND_FACTOR, BlendOp.ADD, Blend.BLEND_FACTOR, Blend.INV_BLEND_FACTOR, BlendOp.ADD)
+    await lab.full("StructuredBuffer<float4> v : register(t0); float4 ps(Full f) : SV_Target { uint2 p = f.position.xy; return v[p.y * 8 + p.x]; }")
+    rng = np.random.default_rng(31)
+    source = rng.uniform(0, 1, (64, 4)).astype(np.float32)
+    _, view = await lab.structured(source, 16)
+    lab.ctx.ps_set_shader_resources(0, [view])
+    lab.ctx.om_set_blend_state(await lab.device.create_blend_state(render_target=over), (0.25, 0.25, 0.25, 0.25))
+    for format in formats(FormatAbility.BLENDABLE, "float4"):
+        raw = rng.integers(0, 128 if "FLOAT" not in format.name else 60, (64, plain(format).bytes), np.uint8)
+        texture = await lab.device.create_texture2d(raw.tobytes(), width=8, height=8, format=format, bind_flags=wddm.BindFlag.RENDER_TARGET)
+        lab.ctx.om_set_render_targets([await lab.device.create_render_target_view(texture)])
+        lab.ctx.rs_set_viewports([wddm.Viewport(0, 0, 8, 8)])
+        lab.ctx.draw(3)
+        stored = np.ascontiguousarray(await lab.ctx.read_texture(texture)).reshape(64, -1).view(np.uint8)
+        want = source * 0.25 + decode(format, raw) * 0.75
+        if "FLOAT" in format.name:
+            got, steps = decode(format, stored), {"R11G11B10": 2.0**-5, "R32": 1e-6}.get(format.name.split("_")[0][: 9 if "R11" in format.name else 3], 2.0**-9)
+            has = ["RGBA".index(letter) for letter, _, _ in plain(format).channels]
+            np.testing.assert_allclose(got[:, has], want[:, has], rtol=steps, atol=1e-5, err_msg=format.name)
+        else:
+            check_encoded(format, stored, want, 0.9)

@@ -258,3 +258,45 @@ async def test_nothing_is_drawn_by_empty_draws(lab: Lab) -> None:
     ctx.rs_set_viewports([wddm.Viewport(0, 0, 0, 0)])
     ctx.draw(3)
     assert not (await ctx.read_texture(target)).any()
+
+
+async def test_integer_vertex_formats_and_narrow_inputs(lab: Lab) -> None:
+    """Integers arrive as they are, sign-extended; a shader may take fewer components, and more (0 and 1)."""
+    source = """
+    struct V { uint4 u : U; int4 s : S; float4 f : F; };
+    V vs(uint4 a : A, int4 b : B, float2 c : C) { V v; v.u = a; v.s = b; v.f = float4(c, 0, 0); return v; }
+    """
+    blob = hlsl.compile(source, "vs", "vs_5_0")
+    lab.ctx.vs_set_shader(await lab.device.create_vertex_shader(blob))
+    layout = [("A", 0, Format.R16G16_UINT, 0, 0), ("B", 0, Format.R8G8B8A8_SINT, 0, 4), ("C", 0, Format.R32G32B32A32_FLOAT, 1, 0)]
+    lab.ctx.ia_set_input_layout(await lab.device.create_input_layout(layout, blob))
+    one = np.frombuffer(np.array([65535, 7], np.uint16).tobytes() + np.array([-1, 127, -128, 5], np.int8).tobytes(), np.uint8)
+    first = await lab.device.create_buffer(one, bind_flags=BindFlag.VERTEX_BUFFER)
+    second = await lab.device.create_buffer(np.array([1.5, 2.5, 3.5, 4.5], np.float32), bind_flags=BindFlag.VERTEX_BUFFER)
+    lab.ctx.ia_set_vertex_buffers(0, [first, second], [8, 16], [0, 0])
+    await lab.stream_output(blob, [(0, "U", 0, 0, 4), (0, "S", 0, 0, 4), (0, "F", 0, 0, 2)], [40])
+    out = await lab.device.create_buffer(40, bind_flags=BindFlag.STREAM_OUTPUT)
+    lab.ctx.so_set_targets([out], [0])
+    lab.topology(PrimitiveTopology.POINTLIST)
+    lab.ctx.draw(1)
+    got = await lab.ctx.read_buffer(out, np.uint32)
+    assert got[:4].tolist() == [65535, 7, 0, 1]
+    assert got[4:8].view(np.int32).tolist() == [-1, 127, -128, 5]
+    assert got[8:].view(np.float32).tolist() == [1.5, 2.5]
+
+
+async def test_an_instance_step_of_0_never_steps_and_strips_restart_with_instances(lab: Lab) -> None:
+    source = "struct V { uint3 n : N; }; V vs(uint a : A, uint id : SV_VertexID, uint i : SV_InstanceID) { V v; v.n = uint3(a, id, i); return v; }"
+    blob = hlsl.compile(source, "vs", "vs_5_0")
+    lab.ctx.vs_set_shader(await lab.device.create_vertex_shader(blob))
+    lab.ctx.ia_set_input_layout(await lab.device.create_input_layout([("A", 0, Format.R32_UINT, 0, 0, 1, 0)], blob))
+    buffer = await lab.device.create_buffer(np.arange(100, 110, dtype=np.uint32), bind_flags=BindFlag.VERTEX_BUFFER)
+    lab.ctx.ia_set_vertex_buffers(0, [buffer], [4], [0])
+    await lab.stream_output(blob, [(0, "N", 0, 0, 3)], [12])
+    out = await lab.device.create_buffer(512, bind_flags=BindFlag.STREAM_OUTPUT)
+    lab.ctx.so_set_targets([out], [0])
+    lab.topology(PrimitiveTopology.LINESTRIP)
+    lab.ctx.draw_instanced(3, 2, 0, 4)
+    got = (await lab.ctx.read_buffer(out, np.uint32))[:24].reshape(8, 3)
+    # The element is that of the first instance for all of them.
+    assert got.tolist() == [[104, v, i] for i in range(2) for v in (0, 1, 1, 2)]

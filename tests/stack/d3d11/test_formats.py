@@ -21,7 +21,7 @@ def formats(ability: FormatAbility, kind: str) -> list[Format]:
     """Plain formats with an ability whose channels a shader sees as ``kind``."""
     found = []
     for format, info in FORMATS.items():
-        if not info.allows(ability) or info.compressed or info.depth or format > Format.B8G8R8X8_UNORM_SRGB and format is not Format.B4G4R4A4_UNORM:
+        if not info.allows(ability) or info.compressed or info.depth or (format > Format.B8G8R8X8_UNORM_SRGB and format is not Format.B4G4R4A4_UNORM):
             continue
         name = format.name
         if "TYPELESS" in name or "XR_BIAS" in name or format in (Format.R8G8_B8G8_UNORM, Format.G8R8_G8B8_UNORM, Format.R1_UNORM, Format.UNKNOWN):
@@ -269,7 +269,7 @@ async def test_support_is_what_the_feature_level_requires(lab: Lab) -> None:
         A.CPU_LOCKABLE: "CPU_LOCKABLE", A.MULTISAMPLE_RESOLVE: "MULTISAMPLE_RESOLVE", A.MULTISAMPLE_LOAD: "MULTISAMPLE_LOAD",
     }  # fmt: skip
     for format, info in FORMATS.items():
-        if not info.required or format >= Format.AYUV and format is not Format.B4G4R4A4_UNORM or format in (Format.UNKNOWN, Format.R10G10B10_XR_BIAS_A2_UNORM):
+        if not info.required or (format >= Format.AYUV and format is not Format.B4G4R4A4_UNORM) or format in (Format.UNKNOWN, Format.R10G10B10_XR_BIAS_A2_UNORM):
             continue
         support = await lab.device.check_format_support(format)
         missing = [name for ability, name in names.items() if info.requires(ability) and not support & wddm.FormatSupport[name]]

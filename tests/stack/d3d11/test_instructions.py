@@ -77,7 +77,7 @@ def high(v: int) -> int:
 def msad(ref: int, src: int, total: int) -> int:
     """Sums of byte differences where the reference is not 0."""
     pairs = [(ref >> 8 * n & 255, src >> 8 * n & 255) for n in range(4)]
-    return total + sum(abs(a - b) for a, b in pairs if a) & M
+    return (total + sum(abs(a - b) for a, b in pairs if a)) & M
 
 
 INTEGER: list[tuple[str, Callable[[int, int, int, int], list[int]]]] = [
@@ -376,3 +376,17 @@ async def test_conversion_instructions(lab: Lab, kind: str) -> None:
 async def test_doubles_of_literals(lab: Lab) -> None:
     got = np.ascontiguousarray(await run(lab, "dmov r1.xyzw, d(0.1l, -2.5l)", ROWS)).view(np.float64)
     assert got[5].tolist() == [0.1, -2.5]
+
+
+async def test_masked_sums_of_absolute_differences(lab: Lab) -> None:
+    source = """
+    StructuredBuffer<uint4> from : register(t0); RWStructuredBuffer<uint4> o : register(u0);
+    [numthreads(64, 1, 1)] void cs(uint i : SV_GroupIndex) { uint4 r = from[i]; o[i] = msad4(r.x & 0xFF00FFFF, r.yz, uint4(1, r.w, 5, 0)); }
+    """
+    _, view = await lab.structured(ROWS, 16)
+    got = (await lab.compute(source, 256, view, dtype=U32, stride=16)).reshape(64, 4)
+    want = []
+    for a, b, c, d in ROWS.tolist():
+        wide = b | c << 32
+        want.append([msad(a & 0xFF00FFFF, wide >> 8 * n & M, start) for n, start in enumerate((1, d, 5, 0))])
+    np.testing.assert_array_equal(got, want)

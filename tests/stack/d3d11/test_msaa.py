@@ -9,8 +9,11 @@ import pytest
 
 import wddm
 from tests.stack.d3d11.lab import FLOAT4, FULL, PULLED, Lab, point
+from tests.stack.d3d11.test_formats import formats
 from tests.stack.d3d11.test_raster import fixed
+from tests.stack.d3d11.texels import decode, plain
 from wddm import BindFlag, Format
+from wddm.ddi.dxgiformat import FORMATS, FormatAbility
 
 #: Standard patterns of Direct3D, in sixteenths of a pixel from the centre.
 POSITIONS = {
@@ -240,3 +243,68 @@ async def test_lines_of_a_multisampled_target(lab: Lab) -> None:
     y, x = np.mgrid[0:6, 0:6, 0:1][:2] + 0.5
     x, y = x + offsets[:, 0], y + offsets[:, 1]
     np.testing.assert_array_equal((await target.read())[..., 0] != 0, (abs(y - 2.5) < 0.7) & (x > 0.5) & (x < 5.5))
+
+
+async def test_every_multisampled_format_keeps_its_samples(lab: Lab) -> None:
+    """Four samples of their own in each format, read one by one; float formats resolve to the mean."""
+    for kind, write in (("float4", "float4(0.25, 0.5, 0.75, 1) * (s == 3 ? 0 : 1)"), ("uint4", "uint4(s, 5, 6, 1)"), ("int4", "int4(-(int)s, 5, 6, 1)")):
+        await lab.full(f"{kind} ps(Full f, uint s : SV_SampleIndex) : SV_Target {{ return {write}; }}")
+        await lab.cs(f"Texture2DMS<{kind}> t : register(t0); RWStructuredBuffer<float4> o : register(u0); [numthreads(4, 1, 1)] void cs(uint i : SV_GroupIndex) {{ o[i] = t.Load(int2(1, 1), i); }}")
+        out, uav = await lab.structured(np.zeros(16, np.uint32), 16, uav=True)
+        lab.ctx.cs_set_unordered_access_views(0, [uav])
+        for format in formats(FormatAbility.RENDER_TARGET | FormatAbility.MULTISAMPLE_LOAD, kind):
+            if not await lab.device.check_multisample_quality_levels(format, 4):
+                continue
+            texture, _ = await lab.target(2, 2, format, BindFlag.SHADER_RESOURCE, sample_count=4)
+            lab.ctx.draw(3)
+            lab.ctx.om_set_render_targets([])
+            lab.ctx.cs_set_shader_resources(0, [await lab.device.create_shader_resource_view(texture)])
+            lab.ctx.dispatch(1)
+            lab.ctx.cs_set_shader_resources(0, [None])
+            got = (await lab.ctx.read_buffer(out, np.float32)).reshape(4, 4)
+            letters = [letter for letter, _, _ in plain(format).channels]
+            for channel, letter in enumerate("RGBA"):
+                if letter not in letters:
+                    continue
+                s = np.arange(4)
+                want = (0.25, 0.5, 0.75, 1)[channel] * (s != 3) if kind == "float4" else [(s if kind == "uint4" else -s), 5, 6, 1][channel]
+                bits = next(b for name, _, b in plain(format).channels if name == letter)
+                limit = 2.0 ** (1 - min(bits, 9)) if kind == "float4" and bits < 16 else 1e-3
+                np.testing.assert_allclose(got[:, channel], np.broadcast_to(want, 4), atol=max(limit, 2.0**-5 if bits < 8 and kind == "float4" else 0), err_msg=f"{format.name} {letter}")
+            if FORMATS[format].allows(FormatAbility.MULTISAMPLE_RESOLVE) and kind == "float4":
+                image = np.ascontiguousarray(await lab.ctx.read_texture(texture)).reshape(4, -1).view(np.uint8)
+                assert (image == image[0]).all(), format.name
+                mean = decode(format, image)[0]
+                for channel, letter in enumerate("RGBA"):
+                    if letter in letters:
+                        assert abs(mean[channel] - (0.1875, 0.375, 0.5625, 0.75)[channel]) < 0.04 * (6 if plain(format).srgb else 1) or letter == "A", f"{format.name} {letter} {mean}"
+
+
+async def test_multisampled_depth_and_arrays_are_read(lab: Lab) -> None:
+    device, ctx = lab.device, lab.ctx
+    texture = await device.create_texture2d(
+        width=4, height=4, array_size=3, sample_count=4, format=Format.R32_TYPELESS, bind_flags=BindFlag.DEPTH_STENCIL | BindFlag.SHADER_RESOURCE
+    )
+    for n in range(3):
+        dsv = await device.create_depth_stencil_view(texture, format=Format.D32_FLOAT, dimension=wddm.DsvDimension.TEXTURE2DMSARRAY, first_array_slice=n, array_size=1)
+        ctx.clear_depth_stencil_view(dsv, 1, n * 0.25)
+    await lab.full("struct O { float d : SV_Depth; }; O ps(Full f, uint s : SV_SampleIndex) { O o; o.d = s * 0.125; return o; }")
+    ctx.om_set_render_targets([], dsv)
+    ctx.rs_set_viewports([wddm.Viewport(0, 0, 4, 4)])
+    ctx.om_set_depth_stencil_state(await device.create_depth_stencil_state(depth_func=wddm.ComparisonFunc.ALWAYS))
+    ctx.draw(3)
+    ctx.om_set_render_targets([])
+    source = "Texture2DMSArray<float> t : register(t0); RWStructuredBuffer<float4> o : register(u0); [numthreads(4, 1, 1)] void cs(uint i : SV_GroupIndex) { uint w, h, e, n; t.GetDimensions(w, h, e, n); o[i] = float4(t.Load(int3(1, 2, 1), i), t.Load(int3(3, 3, 2), i), t.Load(int3(3, 3, 3), i), w * 1000 + h * 100 + e * 10 + n); }"
+    view = await device.create_shader_resource_view(texture, format=Format.R32_FLOAT)
+    got = (await lab.compute(source, 16, view, stride=16)).reshape(4, 4)
+    assert got.tolist() == [[0.25, n * 0.125, 0, 4434] for n in range(4)]
+
+
+async def test_attributes_are_evaluated_where_asked(lab: Lab) -> None:
+    source = "float4 ps(Full f) : SV_Target { return float4(EvaluateAttributeSnapped(f.uv, int2(-8, 7)).xy, EvaluateAttributeAtSample(f.uv, 2).x, EvaluateAttributeCentroid(f.uv).y) + EvaluateAttributeAtCentroid(f.uv).xyxy * 0; }"
+    target = await Samples.create(lab, 4, 4, 4)
+    await lab.full(source)
+    lab.ctx.draw(3)
+    got = (await target.read())[:, :, 0]
+    y, x = np.mgrid[0:4, 0:4] + 0.5
+    np.testing.assert_allclose(got, np.stack([(x - 0.5) / 4, (y + 7 / 16) / 4, (x - 6 / 16) / 4, y / 4], 2), atol=2e-4)

@@ -9,7 +9,7 @@ import pytest
 
 import wddm
 from tests.stack.d3d11.lab import FLOAT4, FULL, Lab, coverage
-from wddm import BindFlag, ComparisonFunc, Format
+from wddm import BindFlag, Format
 
 U32 = np.uint32
 

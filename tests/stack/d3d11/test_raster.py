@@ -383,3 +383,125 @@ async def test_render_target_arrays(lab: Lab) -> None:
     assert got[2] == 12
     assert got[0] == got[3] == got[4] == 0
     assert (await ctx.read_texture(volume))[:, 0, 0, 0].tolist() == [0, 1, 12, 23]
+
+
+async def test_clip_distances_reach_the_pixel_shader(lab: Lab) -> None:
+    source = FULL + """
+    struct C { float4 position : SV_Position; float2 clip : SV_ClipDistance; };
+    C vs(uint id : SV_VertexID) { Full f = full_vs(id); C c; c.position = f.position; c.clip = float2(f.uv.x - 0.25, 1 - f.uv.y); return c; }
+    float4 ps(C c) : SV_Target { return float4(c.clip, 0, 1); }
+    """
+    target, _ = await lab.target(8, 4)
+    await lab.vs(source)
+    await lab.ps(source)
+    lab.topology(PrimitiveTopology.TRIANGLELIST)
+    lab.ctx.draw(3)
+    y, x = np.mgrid[0:4, 0:8] + 0.5
+    drawn = x / 8 > 0.25
+    want = np.stack([x / 8 - 0.25, 1 - y / 4, x * 0, x * 0 + 1], 2) * drawn[..., None]
+    np.testing.assert_allclose(await lab.ctx.read_texture(target), want, atol=2e-3)
+
+
+async def test_a_viewport_index_out_of_range_is_0(lab: Lab) -> None:
+    source = MANY.replace("n * 5", "n == 3 ? 16 : n == 2 ? 0x80000000 : n * 5")
+    target, _ = await lab.target(8, 8)
+    lab.ctx.rs_set_viewports([wddm.Viewport(0, 0, 2, 2)] + [wddm.Viewport(4, 4, 2, 2)] * 15)
+    await lab.vs(source)
+    await lab.gs(source)
+    await lab.ps(source)
+    await lab.rasterizer()
+    lab.topology(PrimitiveTopology.TRIANGLELIST)
+    lab.ctx.draw(3)
+    image = (await lab.ctx.read_texture(target))[..., 0]
+    assert (image[0:2, 0:2] == 4).all()
+    assert (image[4:6, 4:6] == 2).all()
+    assert np.count_nonzero(image) == 8
+
+
+@pytest.mark.parametrize("antialiased", [False, True])
+async def test_random_lines_stay_near_themselves(lab: Lab, antialiased: bool) -> None:
+    """Every pixel of a line is within one pixel of it, every column (or row) of its major axis is there once."""
+    size = (16, 16)
+    target, view = await lab.target(*size)
+    rng = np.random.default_rng(8)
+    await lab.rasterizer()
+    for _ in range(12):
+        (ax, ay), (bx, by) = rng.uniform(1, 15, (2, 2))
+        await lab.vertices([point(ax, ay, size), point(bx, by, size)])
+        await lab.rasterizer(antialiased_line_enable=antialiased)
+        lab.topology(PrimitiveTopology.LINELIST)
+        lab.ctx.clear_render_target_view(view, (0, 0, 0, 0))
+        lab.ctx.draw(2)
+        ys, xs = np.nonzero((await lab.ctx.read_texture(target))[..., 3])
+        length = np.hypot(bx - ax, by - ay)
+        distance = np.abs((bx - ax) * (ys + 0.5 - ay) - (by - ay) * (xs + 0.5 - ax)) / length
+        assert (distance <= (1.6 if antialiased else 0.75)).all()
+        if not antialiased:
+            major = xs if abs(bx - ax) > abs(by - ay) else ys
+            assert len(set(major.tolist())) == len(major)
+            assert abs(len(major) - max(abs(bx - ax), abs(by - ay))) <= 1
+
+
+async def test_many_triangles_over_a_large_target(lab: Lab) -> None:
+    """A scene of many sizes over many tiles: order, depth and blending pixel by pixel against numpy."""
+    width, height = 300, 170
+    rng = np.random.default_rng(77)
+    count = 120
+    centres, radii = rng.uniform(0, 1, (count, 1, 2)) * [width, height], rng.choice([2, 8, 40, 150], count)[:, None, None]
+    corners = centres + rng.uniform(-1, 1, (count, 3, 2)) * radii
+    levels = rng.integers(1, 63, count) / 64
+    values = rng.integers(1, 9, count)
+    rows = np.array([point(*p, (width, height), z, (v, 1, 0, 1)) for t, z, v in zip(corners, levels, values, strict=True) for p in t], np.float32)
+    target, rtv = await lab.target(width, height)
+    depth, dsv = await lab.depth(width, height)
+    lab.ctx.om_set_render_targets([rtv], dsv)
+    await lab.vertices(rows)
+    half = RenderTargetBlend(
+        blend_enable=True, src_blend=Blend.ONE, dest_blend=Blend.BLEND_FACTOR, src_blend_alpha=Blend.ONE, dest_blend_alpha=Blend.ZERO
+    )
+    lab.ctx.om_set_blend_state(await lab.device.create_blend_state(render_target=half), (0.5, 1, 1, 1))
+    query = await lab.device.create_query(wddm.QueryType.OCCLUSION)
+    lab.ctx.begin(query)
+    lab.ctx.draw(3 * count)
+    lab.ctx.end(query)
+    scale = np.array([width / 2, -height / 2], np.float32)
+    screen = (rows[:, :2] * scale + np.array([width / 2, height / 2], np.float32)).reshape(-1, 3, 2)
+    color, adds, nearest, passed = np.zeros((height, width)), np.zeros((height, width)), np.ones((height, width)), 0
+    for t, z, v in zip(screen, levels, values, strict=True):
+        inside = top_left(t, width, height) & (z < nearest)
+        color[inside] = color[inside] * 0.5 + v
+        adds[inside] += 1
+        nearest[inside] = z
+        passed += int(inside.sum())
+    image = await lab.ctx.read_texture(target)
+    np.testing.assert_array_equal(image[..., 1], adds)
+    np.testing.assert_allclose(image[..., 0], color, rtol=1e-6)
+    np.testing.assert_allclose((await lab.ctx.read_texture(depth))[..., 0], nearest, atol=1e-6)
+    assert await lab.ctx.get_data(query, wait=True) == passed
+
+
+@pytest.mark.parametrize("samples", [1, 4])
+async def test_discards_alpha_and_stencil_over_tiles(lab: Lab, samples: int) -> None:
+    """Clears, draws that write part of a tile, and clears again of a large multisampled target keep every tile's content."""
+    width, height = 150, 140
+    target, rtv = await lab.target(width, height, Format.R8G8B8A8_UNORM, sample_count=samples)
+    _, dsv = await lab.depth(width, height, Format.D24_UNORM_S8_UINT, sample_count=samples)
+    await lab.full("float4 ps(Full f) : SV_Target { uint2 p = f.position.xy; if ((p.x ^ p.y) & 8) discard; return float4(p.x / 255.0, p.y / 255.0, 0, 1); }")
+    lab.ctx.om_set_render_targets([rtv], dsv)
+    lab.ctx.clear_render_target_view(rtv, (0, 0, 1, 0))
+    up = wddm.StencilOps(stencil_pass_op=wddm.StencilOp.INCR)
+    lab.ctx.om_set_depth_stencil_state(await lab.device.create_depth_stencil_state(depth_enable=False, stencil_enable=True, front_face=up, back_face=up), 0)
+    await lab.rasterizer(scissor_enable=True)
+    lab.ctx.rs_set_scissor_rects([(20, 10, 130, 120)])
+    lab.ctx.draw(3)
+    # What the first draw left at stencil 0 is filled by the second.
+    equal = wddm.StencilOps(stencil_func=wddm.ComparisonFunc.EQUAL)
+    lab.ctx.om_set_depth_stencil_state(await lab.device.create_depth_stencil_state(depth_enable=False, stencil_enable=True, front_face=equal, back_face=equal), 0)
+    lab.ctx.rs_set_scissor_rects([(0, 0, 140, 130)])
+    await lab.ps(FULL + "float4 ps(Full f) : SV_Target { return float4(1, 1, 1, 1); }")
+    lab.ctx.draw(3)
+    y, x = np.mgrid[0:height, 0:width]
+    first = (x >= 20) & (x < 130) & (y >= 10) & (y < 120) & ((x ^ y) & 8 == 0)
+    second = ~first & (x < 140) & (y < 130)
+    want = np.where(first[..., None], np.stack([x, y, x * 0, x * 0 + 255], 2), np.where(second[..., None], 255, np.array([0, 0, 255, 0])))
+    np.testing.assert_array_equal(await lab.ctx.read_texture(target), want)

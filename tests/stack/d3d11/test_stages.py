@@ -427,3 +427,63 @@ async def test_coverage_of_a_drawn_isoline(lab: Lab) -> None:
     lab.topology(patches(1))
     lab.ctx.draw(1)
     assert coverage(await lab.ctx.read_texture(target)) == ["########", "........", "########", "........"]
+
+
+async def test_patches_of_32_points_and_held_factors(lab: Lab) -> None:
+    """The largest patch, a pass-through hull shader, instances, and a maximum that the shader sets for its factors."""
+    source = """
+    struct P { float v : V; };
+    struct F { float e[3] : SV_TessFactor; float i : SV_InsideTessFactor; };
+    struct D { float4 r : R; };
+    P vs(uint id : SV_VertexID, uint n : SV_InstanceID) { P p; p.v = id + n * 1000; return p; }
+    F constants(InputPatch<P, 32> p) { F f; f.e[0] = f.e[1] = f.e[2] = 50; f.i = 50; return f; }
+    [domain("tri")] [partitioning("integer")] [outputtopology("triangle_cw")] [outputcontrolpoints(32)] [patchconstantfunc("constants")] [maxtessfactor(3)]
+    P hs(InputPatch<P, 32> p, uint i : SV_OutputControlPointID) { P o; o.v = p[31 - i].v; return o; }
+    [domain("tri")] D ds(F f, float3 at : SV_DomainLocation, const OutputPatch<P, 32> p) { float sum = 0; for (int i = 0; i < 32; i++) sum += p[i].v * (i + 1); D d; d.r = float4(sum, p[0].v, p[31].v, at.x); return d; }
+    """
+    ctx = lab.ctx
+    await lab.vs(source)
+    await lab.hs(source)
+    blob = hlsl.compile(source, "ds", "ds_5_0")
+    ctx.ds_set_shader(await lab.device.create_domain_shader(blob))
+    await lab.stream_output(blob, [(0, "R", 0, 0, 4)], [16])
+    out = await lab.device.create_buffer(np.full(4096, -1, np.float32), bind_flags=BindFlag.STREAM_OUTPUT)
+    ctx.so_set_targets([out], [0])
+    lab.topology(patches(32))
+    ctx.draw_instanced(64, 2)
+    rows = (await ctx.read_buffer(out, np.float32)).reshape(-1, 4)
+    rows = rows[rows[:, 1] >= 0]
+    # Integer factors of 3: 13 triangles of each of the four patches.
+    assert len(rows) == 4 * 13 * 3
+    for patch in range(4):
+        first = (patch % 2) * 32 + patch // 2 * 1000
+        part = rows[patch * 39 : patch * 39 + 39]
+        total = sum((first + 31 - i) * (i + 1) for i in range(32))
+        np.testing.assert_allclose(part[:, 0], total, rtol=1e-6)
+        assert (part[:, 1] == first + 31).all()
+        assert (part[:, 2] == first).all()
+        assert set(np.round(part[:, 3] * 9).astype(int)) == {0, 1, 3, 4, 6, 9} or len(set(part[:, 3])) >= 4
+
+
+async def test_a_geometry_shader_sees_neighbours_and_tessellated_triangles(lab: Lab) -> None:
+    """Silhouette-like use of adjacency, and a geometry shader behind the tessellator."""
+    source = """
+    struct V { float4 p : SV_Position; float n : N; };
+    struct P { float2 p : P; };
+    struct F { float e[4] : SV_TessFactor; float i[2] : SV_InsideTessFactor; };
+    P vs(uint id : SV_VertexID) { P p; p.p = float2(id & 1, id >> 1); return p; }
+    F constants(InputPatch<P, 4> p) { F f; f.e[0] = f.e[1] = f.e[2] = f.e[3] = 4; f.i[0] = f.i[1] = 4; return f; }
+    [domain("quad")] [partitioning("integer")] [outputtopology("triangle_ccw")] [outputcontrolpoints(4)] [patchconstantfunc("constants")]
+    P hs(InputPatch<P, 4> p, uint i : SV_OutputControlPointID) { return p[i]; }
+    [domain("quad")] V ds(F f, float2 uv : SV_DomainLocation, const OutputPatch<P, 4> p) { V v; v.p = float4(uv * 2 - 1, 0, 1); v.n = 0; return v; }
+    [maxvertexcount(3)] void gs(triangle V t[3], uint id : SV_PrimitiveID, inout TriangleStream<V> s) { float2 c = (t[0].p + t[1].p + t[2].p).xy / 3; for (int i = 0; i < 3; i++) { V v = t[i]; v.n = floor((c.x + 1) * 2) + 4 * floor((c.y + 1) * 2); s.Append(v); } }
+    float4 ps(V v) : SV_Target { return float4(v.n, 0, 0, 1); }
+    """
+    target, _ = await lab.target(8, 8)
+    for stage in (lab.vs, lab.hs, lab.ds, lab.gs, lab.ps):
+        await stage(source)
+    await lab.rasterizer()
+    lab.topology(patches(4))
+    lab.ctx.draw(4)
+    y, x = np.mgrid[0:8, 0:8]
+    np.testing.assert_allclose((await lab.ctx.read_texture(target))[..., 0], x // 2 + 4 * ((7 - y) // 2), atol=1e-4)

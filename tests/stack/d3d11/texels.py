@@ -149,15 +149,15 @@ def codes(format: Format, values: npt.NDArray[Any]) -> list[tuple[int, int, npt.
     return out
 
 
-def check_encoded(format: Format, raw: npt.NDArray[np.uint8], values: npt.NDArray[Any]) -> None:
-    """Compare stored texels with the values that were written."""
+def check_encoded(format: Format, raw: npt.NDArray[np.uint8], values: npt.NDArray[Any], slack: float | None = None) -> None:
+    """Compare stored texels with the values that were written; ``slack`` replaces the error that a conversion may make."""
     layout = plain(format)
     fields = list(_fields(layout, raw).items())
     stored = {at: (field, letter) for (letter, at, _), (_, field) in zip(layout.channels, fields, strict=True)}
-    for at, bits, code, slack in codes(format, values):
+    for at, bits, code, allowed in codes(format, values):
         field, letter = stored[at]
         got = field.astype(np.float64)
         if layout.kind == "SNORM":
             got = ((field.astype(np.int64) << (64 - bits)) >> (64 - bits)).astype(np.float64)
-        wrong = np.abs(got - code) > slack
+        wrong = np.abs(got - code) > (allowed if slack is None else slack)
         assert not wrong.any(), f"{format.name} {letter}: stored {got[wrong][:4]}, expected {code[wrong][:4]}"

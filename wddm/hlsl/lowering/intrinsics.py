@@ -133,7 +133,9 @@ class IntrinsicLowering(LoopLowering):
         self.need_stage("p", node.name, node.token)
         lanes = self.value(node.arguments[0])
         rest = [self.value(a) for a in node.arguments[1:]]
-        op = {"EvaluateAttributeAtCentroid": "eval_centroid", "EvaluateAttributeAtSample": "eval_sample_index",
+        # The documentation says AtCentroid, the compiler of the SDK says Centroid.
+        op = {"EvaluateAttributeAtCentroid": "eval_centroid", "EvaluateAttributeCentroid": "eval_centroid",
+              "EvaluateAttributeAtSample": "eval_sample_index",
               "EvaluateAttributeSnapped": "eval_snapped"}[node.name]  # fmt: skip
         out: list[Value] = []
         for lane in lanes:
@@ -525,7 +527,8 @@ _HANDLERS: dict[str, Callable[[IntrinsicLowering, tree.CallIntrinsic], Vec]] = {
     "msad4": I.msad4, "asfloat": lambda self, node: self.value(node.arguments[0]),
     "asint": lambda self, node: self.value(node.arguments[0]),
     "mul": I.multiply, "transpose": I.transpose, "determinant": I.determinant,
-    "EvaluateAttributeAtCentroid": I.evaluate_attribute, "EvaluateAttributeAtSample": I.evaluate_attribute,
+    "EvaluateAttributeAtCentroid": I.evaluate_attribute, "EvaluateAttributeCentroid": I.evaluate_attribute,
+    "EvaluateAttributeAtSample": I.evaluate_attribute,
     "EvaluateAttributeSnapped": I.evaluate_attribute, "GetRenderTargetSampleCount": I.sample_count,
     "GetRenderTargetSamplePosition": I.sample_position, "abort": lambda self, node: self.b.effect("abort", []),
     **dict.fromkeys(("ddx", "ddy", "fwidth", "ddx_coarse", "ddx_fine", "ddy_coarse", "ddy_fine"), I.derivative),
