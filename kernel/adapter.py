@@ -331,10 +331,13 @@ class Adapter:
 
     def next_deadline(self) -> float | None:
         """When something has to be done even if nothing happens."""
-        now = self.clock()
-        times = [watch(node, now, self.tdr)[1] for node in self.vidsch.nodes]
-        times.append(self.vidsch.wake_at())
-        return min((t for t in times if t is not None), default=None)
+        earliest = self.vidsch.wake_at()
+        for node in self.vidsch.nodes:
+            if node.hw:  # the others have nothing that could hang
+                _, time = watch(node, self.clock(), self.tdr)
+                if time is not None and (earliest is None or time < earliest):
+                    earliest = time
+        return earliest
 
     def statistics(self) -> list[tuple[str, int]]:
         """Named counters."""

@@ -133,10 +133,11 @@ class BusLink(ABC):
 
     def write_registers(self, offsets: list[int], values: list[int]) -> None:
         """Post register writes, in order."""
-        for at in range(0, len(offsets), _MAX_OFFSETS):
-            self.channel.notify(
-                WriteRegisters(offsets=offsets[at : at + _MAX_OFFSETS], values=values[at : at + _MAX_OFFSETS])
-            )
+        while len(offsets) > _MAX_OFFSETS:
+            self.channel.notify(WriteRegisters(offsets=offsets[:_MAX_OFFSETS], values=values[:_MAX_OFFSETS]))
+            offsets, values = offsets[_MAX_OFFSETS:], values[_MAX_OFFSETS:]
+        if offsets:
+            self.channel.notify(WriteRegisters(offsets=offsets, values=values))
 
     async def read_registers(self, offsets: list[int]) -> list[int]:
         """Read registers. With none it is a barrier: the device has taken everything sent before."""

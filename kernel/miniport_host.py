@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from wddm.ddi import d3dkmddi as ddi
@@ -40,38 +40,46 @@ class RegisterBar:
     """The mapped registers. Reads see the snapshot of the last refresh and what was written since; writes are collected."""
 
     def __init__(self, snapshot: bytes) -> None:
-        self._values = [int.from_bytes(snapshot[at : at + 4], "little") for at in range(0, len(snapshot), 4)]
-        self.size = len(snapshot)
+        self.size = len(snapshot) // 4 * 4
+        self._values = [int.from_bytes(snapshot[at : at + 4], "little") for at in range(0, self.size, 4)]
         self.offsets: list[int] = []
         self.values: list[int] = []
 
     def read32(self, offset: int) -> int:
         """READ_REGISTER_ULONG."""
-        return self._values[self._index(offset)]
+        if offset & 3 or not 0 <= offset < self.size:
+            raise self._outside(offset)
+        return self._values[offset >> 2]
 
     def write32(self, offset: int, value: int) -> None:
         """WRITE_REGISTER_ULONG, posted when the entry returns."""
-        self._values[self._index(offset)] = value
+        if offset & 3 or not 0 <= offset < self.size:
+            raise self._outside(offset)
+        self._values[offset >> 2] = value
         self.offsets.append(offset)
         self.values.append(value)
 
-    def latch(self, offset: int, value: int) -> None:
-        """The device says what a register held when it raised an interrupt."""
-        index, rest = divmod(offset, 4)
-        if not rest and index < len(self._values):
-            self._values[index] = value
+    def latch(self, offsets: Sequence[int], values: Sequence[int]) -> None:
+        """The device says what registers held when it raised an interrupt."""
+        for offset, value in zip(offsets, values, strict=False):
+            if not offset & 3 and 0 <= offset < self.size:
+                self._values[offset >> 2] = value
+
+    def take(self) -> tuple[list[int], list[int]]:
+        """The offsets and values of the writes that were collected; they are forgotten here."""
+        found = self.offsets, self.values
+        self.offsets, self.values = [], []
+        return found
 
     def refresh(self, values: list[int]) -> None:
         """All registers as they are now."""
         self._values = values
 
-    def _index(self, offset: int) -> int:
-        index, rest = divmod(offset, 4)
-        if rest or not 0 <= index < len(self._values):
-            raise BugCheckError(
-                BugCheckCode.VIDEO_DXGKRNL_FATAL_ERROR, 0, f"the miniport touched register offset {offset:#x}, which does not exist"
-            )
-        return index
+    @staticmethod
+    def _outside(offset: int) -> BugCheckError:
+        return BugCheckError(
+            BugCheckCode.VIDEO_DXGKRNL_FATAL_ERROR, 0, f"the miniport touched register offset {offset:#x}, which does not exist"
+        )
 
 
 def load(name: str) -> dispmprt.DRIVER_INITIALIZATION_DATA:
@@ -153,18 +161,15 @@ class MiniportHost:
             ) from error
         finally:
             self._active.pop()
-            self.post()
+            if self.registers.offsets:
+                self._post()
 
-    def post(self) -> None:
+    def _post(self) -> None:
         """Send the register writes of the entry that has returned."""
-        registers = self.registers
-        if registers.offsets:
-            if not self.link.shared:
-                for block in self._memory:
-                    self.link.to_device(block)
-            offsets, values = registers.offsets, registers.values
-            registers.offsets, registers.values = [], []
-            self.link.write_registers(offsets, values)
+        if not self.link.shared:
+            for block in self._memory:
+                self.link.to_device(block)
+        self.link.write_registers(*self.registers.take())
 
     def explanation(self) -> str:
         """The sentence that the last entry left (DxgkCbLogEtwEvent), or nothing."""
@@ -210,7 +215,10 @@ class MiniportHost:
 
     def DxgkDdiRender(self, hContext: int, arguments: ddi.DXGKARG_RENDER) -> int:
         """See :mod:`kernel.vidsch.render`."""
-        trace = {"hContext": hContext, "CommandLength": arguments.CommandLength, "MultipassOffset": arguments.MultipassOffset}
+        trace = None
+        if tracer.enabled:
+            length, multipass = arguments.CommandLength, arguments.MultipassOffset
+            trace = {"hContext": hContext, "CommandLength": length, "MultipassOffset": multipass}
         status: int = self.call("DxgkDdiRender", hContext, arguments, trace=trace)
         return status
 
@@ -223,8 +231,7 @@ class MiniportHost:
 
     def interrupt(self, message: InterruptRaised) -> None:
         """An interrupt: its routine at interrupt level, then the DPC that it queued."""
-        for offset, value in zip(message.offsets, message.values, strict=False):
-            self.registers.latch(offset, value)
+        self.registers.latch(message.offsets, message.values)
         self.interrupts += 1
         self._notified = False
         self._at_interrupt_level = True
