@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from wddm.process import address, resolution, size
+from wddm.stack import DEFAULT_ENGINE
 from wddm.wire.address import Address
 
 if TYPE_CHECKING:
+    from wddm.client.gpu import Gpu
     from wddm.wire.thunk import AdapterInfo
 
 
@@ -30,7 +32,8 @@ def _stack_options(p: argparse.ArgumentParser, *, default_size: str) -> None:
     p.add_argument("--aperture", type=size, default=1 << 30, metavar="BYTES", help="aperture onto system memory (default 1G)")
     p.add_argument("--size", type=resolution, default=resolution(default_size), metavar="WxH", help=f"default {default_size}")
     p.add_argument("--refresh", type=float, default=60.0, metavar="HZ", help="refresh rate of the display (default 60)")
-    p.add_argument("--engine", choices=["reference", "llvm"], default=None, help="what executes draws (default: llvm)")
+    engines = "what executes draws (default: %(default)s)"
+    p.add_argument("--engine", choices=["reference", "llvm"], default=DEFAULT_ENGINE, help=engines)
     p.add_argument("--trace-dir", type=Path, metavar="DIR", help="write the timeline of every process here")
     p.add_argument("--log-level", default="warning", choices=["debug", "info", "warning", "error"])
 
@@ -76,14 +79,12 @@ def _positive(text: str) -> int:
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
-    from wddm.stack import DEFAULT_ENGINE
-
     return {
         "vram": options.vram,
         "aperture": options.aperture,
         "size": options.size,
         "refresh": options.refresh,
-        "engine": options.engine or DEFAULT_ENGINE,
+        "engine": options.engine,
         "trace_dir": options.trace_dir,
         "log_level": options.log_level,
     }
@@ -153,12 +154,15 @@ def _info(options: argparse.Namespace) -> int:
 
     where = options.connect or Address(path=str(default_run_dir() / "runtime.sock"))
 
-    async def ask() -> AdapterInfo:
+    async def ask() -> tuple[AdapterInfo, list[str]]:
         async with wddm.connect(where) as gpu:
-            return await gpu.info()
+            info = await gpu.info()
+            return info, await _capabilities(gpu, [source.id for source in info.sources])
 
-    info = trio.run(ask)
+    info, capabilities = trio.run(ask)
     print(f"{info.name}  (miniport {info.driver}, user-mode driver {info.umd}, WDDM interface {info.wddm_version:#x})")
+    for line in capabilities:
+        print(f"  {line}")
     for segment in info.segments:
         kind = "aperture" if segment.aperture else "memory, CPU-visible" if segment.cpu_visible else "memory"
         print(f"  segment {segment.id}  {segment.size / 2**20:8.0f} MiB, {segment.used / 2**20:.1f} MiB used  {kind}")
@@ -172,6 +176,30 @@ def _info(options: argparse.Namespace) -> int:
     for statistic in info.statistics:
         print(f"  {statistic.name}: {statistic.value}")
     return 0
+
+
+async def _capabilities(gpu: Gpu, sources: list[int]) -> list[str]:
+    """Versions, and what the driver and the outputs can do, a line each."""
+    from importlib.metadata import version
+
+    import wddm
+    from wddm.wire.api import API
+
+    async with await gpu.create_device() as device:
+        level = device.feature_level.name.removeprefix("LEVEL_")
+        samples = [n for n in (2, 4, 8) if await device.check_multisample_quality_levels(wddm.Format.R8G8B8A8_UNORM, n)]
+        formats = [f for f in wddm.Format if f not in (wddm.Format.UNKNOWN, wddm.Format.FORCE_UINT)]
+        targets = [f for f in formats if await device.check_format_support(f) & wddm.FormatSupport.RENDER_TARGET]
+    lines = [
+        f"versions    wddm {version('wddm')}, protocol {API.name} {API.version}",
+        f"Direct3D    feature level {level}, {len(targets)} render target formats, {', '.join(map(str, samples)) or 'no'} samples",
+    ]
+    for source in sources:
+        modes = await gpu.get_display_modes(source)
+        first = modes[0] if modes else None
+        best = f", preferred {first.width}x{first.height}" if first else ""
+        lines.append(f"output {source}    {len(modes)} modes{best}")
+    return lines
 
 
 def _hlsl(options: argparse.Namespace) -> int:
@@ -206,7 +234,12 @@ def main(arguments: list[str] | None = None) -> int:
 def _sentences(group: BaseExceptionGroup[BaseException]) -> list[str]:
     found: list[str] = []
     for error in group.exceptions:
-        found += _sentences(error) if isinstance(error, BaseExceptionGroup) else [str(error)]
+        if isinstance(error, BaseExceptionGroup):
+            found += _sentences(error)
+        elif isinstance(error, OSError) and error.strerror:
+            found.append(f"{error.strerror}: {error.filename}" if error.filename else error.strerror)
+        else:
+            found.append(str(error))
     return found
 
 

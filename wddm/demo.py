@@ -138,7 +138,7 @@ class Report:
     start_seconds: float | None = None
     first_frame_seconds: float = 0.0
     latencies_us: list[float] = field(default_factory=list)
-    missed_vsyncs: int = 0
+    missed_vsyncs: int = 0  #: vertical syncs after the first frame that showed no new one
     statistics: dict[str, int] = field(default_factory=dict)
     cpu_seconds: dict[str, float] = field(default_factory=dict)
 
@@ -274,19 +274,14 @@ async def run(
                 report.latencies_us.append((time.perf_counter() - asked) * 1e6)
             await scene.swap_chain.present(sync_interval=1)
             if frame == 0:
+                first = await _shown(gpu, scene.swap_chain, 1)
                 report.first_frame_seconds = time.perf_counter() - began
-                # The first question after a mode change only starts the statistics (DISJOINT).
-                with contextlib.suppress(wddm.D3DError):
-                    await scene.swap_chain.get_frame_statistics()
             if progress:
                 _progress(frame + 1, frames)
-        await scene.device.immediate_context.wait_idle()
-        for _ in range(2):  # the last flip is latched at the next vertical sync
-            await gpu.wait_for_vblank()
+        last = await _shown(gpu, scene.swap_chain, frames)
         report.seconds = time.perf_counter() - started
         report.frames = frames
-        statistics = await scene.swap_chain.get_frame_statistics()
-        report.missed_vsyncs = max(0, int(statistics.present_refresh_count) - frames)
+        report.missed_vsyncs = last - first - (frames - 1)
         after = await counters(gpu)
         report.statistics = {name: value - before.get(name, 0) for name, value in after.items()}
         report.cpu_seconds = {name: value - cpu_before.get(name, 0.0) for name, value in _cpu_seconds(gpu).items()}
@@ -295,12 +290,25 @@ async def run(
     return report
 
 
+async def _shown(gpu: Gpu, swap_chain: SwapChain, count: int) -> int:
+    """Wait until present number ``count`` is on the screen, or one after it; returns the vertical sync at which it came."""
+    while True:
+        # The first question after a mode change only starts the statistics.
+        with contextlib.suppress(wddm.D3DError):
+            statistics = await swap_chain.get_frame_statistics()
+            if statistics.present_count >= count:
+                return statistics.present_refresh_count
+        await gpu.wait_for_vblank()
+
+
 async def counters(gpu: Gpu) -> dict[str, int]:
     """Every counter of the adapter by name."""
     info = await gpu.info()
     found = {statistic.name: statistic.value for statistic in info.statistics}
     for node in info.nodes:
         found[f"{node.name}: submitted"] = node.submitted
+        found[f"{node.name}: completed"] = node.completed
+        found[f"{node.name}: busy ns"] = node.busy_ns
     for source in info.sources:
         found[f"source {source.id}: flips"] = source.flips
     return found
@@ -330,23 +338,56 @@ def _progress(done: int, total: int) -> None:
         print(f"  frame {done}/{total}", file=sys.stderr, flush=True)
 
 
+#: Counters that are told only when something went wrong.
+_TROUBLES: Final = {
+    "engine_resets": "engine resets",
+    "adapter_resets": "adapter resets",
+    "faults": "faults",
+    "refused_notifications": "refused notifications",
+}
+#: The processes from the app down: each is the far side of a boundary.
+_SIDES: Final = {
+    "client": "app",
+    "runtime": "API: runtime + UMD",
+    "kernel": "thunks: kernel + miniport",
+    "vgpu": "bus: virtual GPU",
+}
+
+
 def table(report: Report) -> str:
     """The report as people read it."""
     rows: list[tuple[str, str]] = []
     if report.start_seconds is not None:
-        rows.append(("start of the stack", f"{report.start_seconds:.2f} s (first frame after {report.first_frame_seconds:.2f} s)"))
+        first = f"first frame shown after {report.first_frame_seconds:.2f} s"
+        rows.append(("start of the stack", f"{report.start_seconds:.2f} s, {first}"))
     rate = report.frames / report.seconds if report.seconds else 0.0
     rows.append(("frames", f"{report.frames} in {report.seconds:.2f} s ({rate:.1f} a second)"))
-    for name, value in report.statistics.items():
-        rows.append((name, str(value)))
-    rows.append(("missed vsyncs", str(report.missed_vsyncs)))
+    found = report.statistics
+    flips = sum(value for name, value in found.items() if name.endswith(": flips"))
+    fences = sum(value for name, value in found.items() if name.endswith(": completed"))
+    busy = sum(value for name, value in found.items() if name.endswith(": busy ns"))
+    moved = f"{found.get('bytes_paged', 0) / 2**20:.1f} MiB moved, {found.get('evictions', 0)} evictions"
+    rows += [
+        ("flips", str(flips)),
+        ("missed vsyncs", str(report.missed_vsyncs)),
+        ("DMA buffers", str(found.get("dma_buffers", 0))),
+        ("paging buffers", f"{found.get('paging_buffers', 0)} ({moved})"),
+        ("fences", f"{fences} passed, {found.get('interrupts', 0)} interrupts with those of vertical sync"),
+    ]
+    for name, label in _TROUBLES.items():
+        if found.get(name):
+            rows.append((label, str(found[name])))
     if report.latencies_us:
         p50, p99 = np.percentile(report.latencies_us, [50, 99])
         rows.append(("submit to fence", f"p50 {p50 / 1000:.2f} ms, p99 {p99 / 1000:.2f} ms"))
+    frames = max(1, report.frames)
     total = sum(report.cpu_seconds.values())
-    for name, seconds in report.cpu_seconds.items():
-        share = f" ({100 * seconds / total:.0f} %)" if total else ""
-        per_frame = 1000 * seconds / max(1, report.frames)
-        rows.append((f"processor time: {name}", f"{per_frame:.2f} ms a frame{share}"))
+    seen = "processor time" if len(report.cpu_seconds) > 1 else "processor time; of a running stack only ours is known"
+    rows.append(("time a frame, by boundary", f"({seen})"))
+    for name, label in _SIDES.items():
+        if name in report.cpu_seconds:
+            share = 100 * report.cpu_seconds[name] / total if total else 0.0
+            rows.append((f"  {label}", f"{1000 * report.cpu_seconds[name] / frames:.2f} ms ({share:.0f} %)"))
+    rows.append(("  nodes of the GPU busy", f"{busy / 1e6 / frames:.2f} ms"))
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"  {name:<{width}}  {value}" for name, value in rows)

@@ -220,7 +220,12 @@ async def _stop(stack: Stack) -> None:
     """End the processes from the top of the stack to the bottom; kill what does not end in time."""
     for name in ("runtime", "kernel", "vgpu"):
         child = stack.children.get(name)
-        if child is None or child.process.returncode is not None:
+        if child is None:
+            continue
+        if child.process.returncode is not None:
+            if child.process.returncode < 0:  # killed: it could not take its socket away
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(str(stack.addresses[name].path))
             continue
         child.stopping = True
         child.process.send_signal(signal.SIGTERM)
