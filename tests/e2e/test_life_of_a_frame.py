@@ -129,7 +129,7 @@ async def test_a_real_run_has_exactly_these_events(tmp_path: Path) -> None:
         await chain.present(1)
         for _ in range(3):
             await gpu.wait_for_vblank()
-    events = trace.read(sorted(tmp_path.glob("*.jsonl")))  # noqa: ASYNC240 - the stack is down, nothing else runs
+    events = trace.read(sorted(tmp_path.glob("*.jsonl")))
 
     start = between(events, "OpenAdapter10_2", "D3DKMTCreateSynchronizationObject", START_UP)
     assert kinds(start) == START_UP
