@@ -44,6 +44,8 @@ MAX_OPEN_QUERIES: Final = 4096
 FEW_PACKETS: Final = 128
 
 _OPS: Final = max(Op) + 1
+#: As plain integers, for the loop over the packets.
+_STREAM_OUTPUT, _PREDICATION = int(Op.SET_STREAM_OUTPUT), int(Op.SET_PREDICATION)
 _SLOTS: Final = len(Stage) << 8 | 0xFF  #: beyond every slot that an op may have
 _PREDICATED: Final = frozenset(
     (
@@ -206,7 +208,7 @@ class Execution:
                 else:
                     bound.pop(slots[i], None)
                 version[op] = version.get(op, 0) + 1
-                if op == Op.SET_STREAM_OUTPUT:
+                if op == _STREAM_OUTPUT:
                     self.packet = i
                     self._stream_output(packets[i])
                 since += 1
@@ -216,7 +218,7 @@ class Execution:
                     yield None
                 continue
             self.packet = i
-            if op in _PREDICATED and Op.SET_PREDICATION in bindings and not self._passes():
+            if _PREDICATION in bindings and op in _PREDICATED and not self._passes():
                 continue
             work = _HANDLERS[op](self, packets[i])
             if work is not None:

@@ -7,6 +7,7 @@ runs. What both touch is under ``_lock``; a reset takes effect on the registers 
 
 from __future__ import annotations
 
+import struct
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -33,6 +34,8 @@ MAX_CONTEXTS: Final = 4096
 # Flags as plain integers: enumerations are slow in the path of every submission.
 _PRIVILEGED, _CONTINUE, _RESUME = int(RingFlag.PRIVILEGED), int(RingFlag.CONTINUE), int(RingFlag.RESUME)
 _INTERRUPT, _NULL_RENDERING, _ALL_FLAGS = int(RingFlag.INTERRUPT), int(RingFlag.NULL_RENDERING), int(sum(RingFlag))
+_SUBMIT, _CONTEXT_DESTROY = int(RingOp.SUBMIT), int(RingOp.CONTEXT_DESTROY)
+_RING_TAIL, _FENCE = int(NodeRegister.RING_TAIL), int(Interrupt.FENCE)
 
 
 class _Entry(NamedTuple):
@@ -51,7 +54,9 @@ class _Entry(NamedTuple):
     signal_value2: int
 
 
+_ENTRY: Final = struct.Struct("<4IQ2I4Q")
 assert _Entry._fields == RING_ENTRY.names
+assert _ENTRY.size == RING_ENTRY_SIZE
 
 
 @dataclass(slots=True)
@@ -72,6 +77,9 @@ class _Work:
     steps: Iterator[Step]
 
 
+_NO_STEPS: Final[Iterator[Step]] = iter(())
+
+
 class NodeUnit:
     """One node's registers and execution."""
 
@@ -83,6 +91,7 @@ class NodeUnit:
         self._deliver = deliver
         self._lock = threading.Lock()
         self._contexts: dict[int, Context] = {}
+        self._nobody = Context()  #: of entries that execute nothing
         self._work: _Work | None = None
         self._base = 0
         self._entries = 0
@@ -124,7 +133,7 @@ class NodeUnit:
     def write(self, register: NodeRegister, value: int) -> None:
         """Write a register; read-only ones ignore it."""
         with self._lock:
-            if register == NodeRegister.RING_TAIL:
+            if register == _RING_TAIL:
                 self._tail = value
             elif register == NodeRegister.RING_BASE_LO:
                 self._base = self._base >> 32 << 32 | value
@@ -224,17 +233,15 @@ class NodeUnit:
         address = self._base + index % entries * RING_ENTRY_SIZE
         if address < BUS_BASE:
             raise FaultError(Fault.BAD_RING_ENTRY, f"ring at {self._base:#x}", address=address)
-        entry = _Entry(*self._memory.view(address, RING_ENTRY_SIZE, privileged=True).view(RING_ENTRY)[0].item())
-        context = Context()
-        self._work = _Work(entry, context, None, iter(()))
+        entry = _Entry._make(_ENTRY.unpack_from(self._memory.view(address, RING_ENTRY_SIZE, privileged=True).data))
+        self._work = _Work(entry, self._nobody, None, _NO_STEPS)
         self._start(self._work)
 
     def _start(self, work: _Work) -> None:
-        entry = work.entry
-        op, flags, number, size, address = entry.op, entry.flags, entry.context, entry.size, entry.address
-        if op not in (RingOp.SUBMIT, RingOp.CONTEXT_DESTROY) or flags & ~_ALL_FLAGS or entry.reserved:
+        op, flags, _, number, address, size, reserved, *_ = work.entry
+        if (op != _SUBMIT and op != _CONTEXT_DESTROY) or flags & ~_ALL_FLAGS or reserved:
             raise FaultError(Fault.BAD_RING_ENTRY, f"op {op} flags {flags:#x}")
-        if op == RingOp.CONTEXT_DESTROY:
+        if op == _CONTEXT_DESTROY:
             gone = self._contexts.pop(number, None)
             if gone is not None:
                 self.engine.forget(gone.state)
@@ -248,7 +255,7 @@ class NodeUnit:
             context = self._contexts[number] = Context()
         work.context = context
         if _trace.enabled:
-            _trace("RingEntry", node=self.node, context=number, fence=entry.fence, size=size, flags=flags)
+            _trace("RingEntry", node=self.node, context=number, fence=work.entry.fence, size=size, flags=flags)
         saved, context.saved = context.saved, None
         if flags & _NULL_RENDERING or not size:
             return
@@ -278,7 +285,7 @@ class NodeUnit:
         if _trace.enabled:
             _trace("FenceCompleted", node=self.node, fence=self._fence)
         if entry.flags & _INTERRUPT:
-            self._deliver(InterruptMessage(Interrupt.FENCE, self.node, fence=self._fence))
+            self._deliver(InterruptMessage(_FENCE, self.node, fence=self._fence))
 
     def _signal(self, address: int, value: int) -> None:
         if address < BUS_BASE or address % 8:
