@@ -215,11 +215,11 @@ class Device:
         return out
 
     def _raise(self, message: InterruptMessage) -> None:
-        m, cause = message, int(message.cause)
+        cause = int(message.cause)
         if self._interrupt_enable & cause:
-            self._status = (cause, m.head if cause == Interrupt.VSYNC else m.node)
-            values = (m.node, m.head, m.fence, m.preempt_fence, m.fault, m.fault_packet, m.fault_address, m.surface, m.vblank_count)
-            self.on_interrupt(InterruptMessage(m.cause, *values, self.clock.now()))
+            self._status = (cause, message.head if cause == Interrupt.VSYNC else message.node)
+            message.time_ns = self.clock.now()
+            self.on_interrupt(message)
 
     # --- display -----------------------------------------------------------------------------------------------------
 

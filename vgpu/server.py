@@ -6,7 +6,6 @@ or may not end goes on in a thread per node, so that vertical sync and the bus g
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
 import threading
@@ -100,8 +99,10 @@ class Server:
         found = latch(message)
         if _trace.enabled:
             _trace("Interrupt", cause=int(message.cause), node=message.node, head=message.head, fence=message.fence)
-        with contextlib.suppress(ChannelClosed):  # the owner's session ends and resets the device
+        try:
             channel.notify(InterruptRaised(offsets=list(found), values=list(found.values()), time_ns=message.time_ns))
+        except ChannelClosed:
+            return  # the owner's session ends and resets the device
 
     # --- vertical sync -----------------------------------------------------------------------------------------------
 

@@ -46,7 +46,7 @@ class Fault(IntEnum):
     HANG = 8  #: stopped by the stop word
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class InterruptMessage:
     """One interrupt. ``node``/``head`` says where; the rest is what the cause defines."""
 
