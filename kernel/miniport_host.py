@@ -123,7 +123,7 @@ class MiniportHost:
             None,
         )
         self.child_status: Callable[[dispmprt.DXGK_CHILD_STATUS], None] = lambda status: None
-        self._active: list[str] = []
+        self._active: str | None = None  # the entry that has not returned
         self._at_interrupt_level = False
         self._notified = False
         self._dpc_queued = False
@@ -142,13 +142,13 @@ class MiniportHost:
         entry = getattr(self.data, name)
         if entry is None:
             raise BugCheckError(BugCheckCode.VIDEO_DXGKRNL_FATAL_ERROR, 0, f"the miniport has no {name}")
-        if self._active:
+        if self._active is not None:
             raise BugCheckError(
-                BugCheckCode.VIDEO_DXGKRNL_FATAL_ERROR, 0, f"{name} was called while {self._active[-1]} had not returned"
+                BugCheckCode.VIDEO_DXGKRNL_FATAL_ERROR, 0, f"{name} was called while {self._active} had not returned"
             )
         if tracer.enabled:
             tracer(name, **(trace if trace is not None else _summary(arguments)))
-        self._active.append(name)
+        self._active = name
         self._explanation = ""
         try:
             return entry(*arguments)
@@ -160,7 +160,7 @@ class MiniportHost:
                 BugCheckCode.VIDEO_DXGKRNL_FATAL_ERROR, 0, f"the miniport failed in {name}: {type(error).__name__}: {error}"
             ) from error
         finally:
-            self._active.pop()
+            self._active = None
             if self.registers.offsets:
                 self._post()
 
@@ -333,7 +333,7 @@ class MiniportHost:
         return first
 
     def _notify_dpc(self, device: int) -> None:
-        if not self._active or self._active[-1] != "DxgkDdiDpcRoutine":
+        if self._active != "DxgkDdiDpcRoutine":
             raise BugCheckError(BugCheckCode.VIDEO_DXGKRNL_FATAL_ERROR, 0, "DxgkCbNotifyDpc was called outside the DPC")
         tracer("DxgkCbNotifyDpc")
         self._dpc_notified = True

@@ -14,12 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from kernel.bus_link import BusLink, MemoryBlock
+from wddm.ddi.d3dkmddi import DXGKARG_PATCH, DXGKARG_SUBMITCOMMAND
 from wddm.ddi.d3dukmdt import D3DDDI_PATCHLOCATIONLIST_DTYPE, StructArray
 
 
 @dataclass(slots=True, eq=False)
 class DmaBuffer:
-    """``array``: the bytes; ``private``: the miniport's; ``patches``: room for the patch list."""
+    """``array``: the bytes; ``private``: the miniport's; ``patches``: room for the patch list.
+
+    ``patch_arguments`` and ``submit_arguments``: what DxgkDdiPatch and DxgkDdiSubmitCommand are told of this buffer; the members
+    that are the buffer's own are filled in for good, a submission sets the others.
+    """
 
     block: MemoryBlock
     size: int
@@ -27,6 +32,8 @@ class DmaBuffer:
     private: npt.NDArray[np.uint8]
     patches: StructArray
     key: tuple[int, int, int]
+    patch_arguments: DXGKARG_PATCH
+    submit_arguments: DXGKARG_SUBMITCOMMAND
 
     @property
     def address(self) -> int:
@@ -51,14 +58,33 @@ class DmaPool:
             buffer.private[:] = 0
             return buffer
         block = self._link.create(size, "DMA buffer", reserve=reserve)
-        return DmaBuffer(
-            block,
-            size,
-            block.array[:size],
-            np.zeros(private_size, np.uint8),
-            np.zeros(patch_count, D3DDDI_PATCHLOCATIONLIST_DTYPE),
-            key,
+        array = block.array[:size]
+        private = np.zeros(private_size, np.uint8)
+        patches = np.zeros(patch_count, D3DDDI_PATCHLOCATIONLIST_DTYPE)
+        patch = DXGKARG_PATCH(
+            hContext=0,
+            pDmaBuffer=array,
+            DmaBufferSize=size,
+            DmaBufferSubmissionStartOffset=0,
+            DmaBufferSubmissionEndOffset=0,
+            SubmissionFenceId=0,
+            DmaBufferPhysicalAddress=block.address,
+            pDmaBufferPrivateData=private,
+            DmaBufferPrivateDataSize=private_size,
         )
+        submit = DXGKARG_SUBMITCOMMAND(
+            hContext=0,
+            DmaBufferSegmentId=0,
+            DmaBufferPhysicalAddress=block.address,
+            DmaBufferSize=size,
+            DmaBufferSubmissionStartOffset=0,
+            DmaBufferSubmissionEndOffset=0,
+            SubmissionFenceId=0,
+            NodeOrdinal=0,
+            pDmaBufferPrivateData=private,
+            DmaBufferPrivateDataSize=private_size,
+        )
+        return DmaBuffer(block, size, array, private, patches, key, patch, submit)
 
     def release(self, buffer: DmaBuffer) -> None:
         """The hardware is done with it."""

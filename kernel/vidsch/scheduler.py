@@ -303,48 +303,32 @@ class VidSch:
         listed = packet.allocations
         if listed is not None:
             fill_addresses(listed, self.vidmm.epoch)
-        self._host.DxgkDdiPatch(
-            DXGKARG_PATCH(
-                hContext=hContext,
-                pDmaBuffer=dma.array,
-                DmaBufferSize=dma.size,
-                DmaBufferSubmissionStartOffset=0,
-                DmaBufferSubmissionEndOffset=packet.size,
-                SubmissionFenceId=packet.fence,
-                DmaBufferPhysicalAddress=dma.address,
-                pDmaBufferPrivateData=dma.private,
-                DmaBufferPrivateDataSize=len(dma.private),
-                DmaBufferPrivateDataSubmissionEndOffset=packet.private_used,
-                pAllocationList=None if listed is None else listed.array,
-                AllocationListSize=0 if listed is None else len(listed.array),
-                pPatchLocationList=None if packet.paging else dma.patches,
-                PatchLocationListSize=0 if packet.paging else len(dma.patches),
-                PatchLocationListSubmissionLength=packet.patch_count,
-                Flags=_PATCH_FLAGS[packet.flags & 0xF],
-            )
-        )
+        patch = dma.patch_arguments
+        patch.hContext = hContext
+        patch.DmaBufferSubmissionEndOffset = packet.size
+        patch.DmaBufferPrivateDataSubmissionEndOffset = packet.private_used
+        patch.SubmissionFenceId = packet.fence
+        patch.pAllocationList = None if listed is None else listed.array
+        patch.AllocationListSize = 0 if listed is None else len(listed.array)
+        patch.pPatchLocationList = None if packet.paging else dma.patches
+        patch.PatchLocationListSize = 0 if packet.paging else len(dma.patches)
+        patch.PatchLocationListSubmissionLength = packet.patch_count
+        patch.Flags = _PATCH_FLAGS[packet.flags & 0xF]
+        self._host.DxgkDdiPatch(patch)
         self._show_device(packet)
         packet.state = PacketState.SUBMITTED
         if not node.hw:
             node.head_since = self._clock()
         node.hw.append(packet)
         node.submitted_count += 1
-        self._host.DxgkDdiSubmitCommand(
-            DXGKARG_SUBMITCOMMAND(
-                hContext=hContext,
-                DmaBufferSegmentId=0,
-                DmaBufferPhysicalAddress=dma.address,
-                DmaBufferSize=dma.size,
-                DmaBufferSubmissionStartOffset=0,
-                DmaBufferSubmissionEndOffset=packet.size,
-                SubmissionFenceId=packet.fence,
-                NodeOrdinal=node.ordinal,
-                pDmaBufferPrivateData=dma.private,
-                DmaBufferPrivateDataSize=len(dma.private),
-                DmaBufferPrivateDataSubmissionEndOffset=packet.private_used,
-                Flags=_SUBMIT_FLAGS[flags],
-            )
-        )
+        submit = dma.submit_arguments
+        submit.hContext = hContext
+        submit.NodeOrdinal = node.ordinal
+        submit.DmaBufferSubmissionEndOffset = packet.size
+        submit.DmaBufferPrivateDataSubmissionEndOffset = packet.private_used
+        submit.SubmissionFenceId = packet.fence
+        submit.Flags = _SUBMIT_FLAGS[flags]
+        self._host.DxgkDdiSubmitCommand(submit)
 
     def _show_device(self, packet: DmaPacket) -> None:
         """On links that copy: the device gets the buffer and every page that the processor may have changed."""
