@@ -8,7 +8,7 @@ must answer is an awaitable of the HRESULT; what it queues returns at once. Memo
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from wddm.ddi import d3dumddi as um
 from wddm.ddi.dxgiddi import DXGI_DDI_BASE_CALLBACKS, DXGIDDICB_PRESENT
@@ -22,6 +22,11 @@ from .kernel_memory import ContextBuffers, resized
 from .sync_thunks import SyncThunks
 
 tracer = Tracer("runtime")
+_RESIZE: Final = int(
+    um.D3DDDICB_RENDERFLAGS.ResizeCommandBuffer
+    | um.D3DDDICB_RENDERFLAGS.ResizeAllocationList
+    | um.D3DDDICB_RENDERFLAGS.ResizePatchLocationList
+)
 
 
 class KernelDevice(SyncThunks):
@@ -60,7 +65,7 @@ class KernelDevice(SyncThunks):
         buffers = self.contexts.get(arg.hContext)
         if buffers is None:
             return int(HRESULT.E_INVALIDARG)
-        start, end = arg.CommandOffset, arg.CommandLength
+        start, end, flags = arg.CommandOffset, arg.CommandLength, int(arg.Flags)
         if (
             not 0 <= start <= end <= len(buffers.commands)
             or not 0 <= arg.NumAllocations <= len(buffers.allocations)
@@ -76,15 +81,11 @@ class KernelDevice(SyncThunks):
                 commands=buffers.commands[start:end].tobytes(),
                 allocation_list=buffers.allocations_bytes[: arg.NumAllocations * 8].tobytes(),
                 patch_location_list=buffers.patches_bytes[: arg.NumPatchLocations * 24].tobytes(),
-                flags=int(arg.Flags),
+                flags=flags,
             ),
             hold=True,
         )
-        if int(arg.Flags) & int(
-            um.D3DDDICB_RENDERFLAGS.ResizeCommandBuffer
-            | um.D3DDDICB_RENDERFLAGS.ResizeAllocationList
-            | um.D3DDDICB_RENDERFLAGS.ResizePatchLocationList
-        ):
+        if flags & _RESIZE:
             buffers = self.contexts[arg.hContext] = resized(buffers, arg)
         arg.pNewCommandBuffer, arg.NewCommandBufferSize = buffers.commands, len(buffers.commands)
         arg.pNewAllocationList, arg.NewAllocationListSize = buffers.allocations, len(buffers.allocations)

@@ -43,7 +43,7 @@ class Callbacks:
     def call_now(self, name: str, arg: object) -> int:
         """As :meth:`call`, for callbacks that never wait."""
         hr = self.start(name, arg)
-        if isawaitable(hr):
+        if hr.__class__ is not int and isawaitable(hr):
             close = getattr(hr, "close", None)
             if close is not None:
                 close()

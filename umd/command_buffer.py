@@ -20,7 +20,7 @@ import numpy.typing as npt
 from umd.callbacks import Callbacks
 from umd.errors import DeviceError
 from umd.memory import Allocation
-from wddm.ddi.d3dukmdt import D3DDDI_ALLOCATIONLIST_WRITEOPERATION
+from wddm.ddi.d3dukmdt import D3DDDI_ALLOCATIONLIST_WRITEOPERATION, StructArray
 from wddm.ddi.d3dumddi import (
     D3DDDICB_CREATECONTEXT,
     D3DDDICB_RENDER,
@@ -57,10 +57,7 @@ class CommandBuffer:
         self.h_context = context.hContext
         self.h_fence = h_fence
         self.fence = fence
-        self._command = context.pCommandBuffer
-        self._allocation_list = context.pAllocationList
-        self._patch_list = context.pPatchLocationList
-        self._sizes()
+        self._use(context.pCommandBuffer, context.pAllocationList, context.pPatchLocationList)
         self.serial = int(fence[0]) + 1  #: number of the submission being recorded
         self.packets: list[bytes] = []
         self.patches = array("I")
@@ -69,10 +66,13 @@ class CommandBuffer:
         self.budget = 1 << 62
         self.sequence = 0  #: calls of pfnRenderCb
 
-    def _sizes(self) -> None:
-        self.max_packets = self._command.nbytes // PACKET_SIZE
-        self.max_allocations = len(self._allocation_list) - 1
-        self.max_patches = 6 * len(self._patch_list)
+    def _use(self, command: npt.NDArray[np.uint8], allocation_list: StructArray, patch_list: StructArray) -> None:
+        """Record for these arrays; they are written as bytes."""
+        self._arrays = (command, allocation_list, patch_list)
+        self._command, self._allocation_list, self._patch_list = (a.view(np.uint8).data for a in self._arrays)
+        self.max_packets = command.nbytes // PACKET_SIZE
+        self.max_allocations = len(allocation_list) - 1
+        self.max_patches = 6 * len(patch_list)
 
     # --- recording ---------------------------------------------------------------------------------------------------
     def reference(self, allocation: Allocation, write: bool = False) -> int:
@@ -161,13 +161,13 @@ class CommandBuffer:
         count, patches = len(self.allocations), len(self.patches) // 6
         if self.full:
             raise DeviceError.out_of_memory(f"{len(self.packets)} packets with {count} allocations do not fit a command buffer")
-        self._command.data[:used] = b"".join(self.packets)
-        entries = self._allocation_list
-        entries["hAllocation"][0], entries["Value"][0] = 0, 0
-        entries["hAllocation"][1 : count + 1] = [a.handle for a in self.allocations]
-        write = D3DDDI_ALLOCATIONLIST_WRITEOPERATION
-        entries["Value"][1 : count + 1] = [write if a.written and a.batch == self.serial else 0 for a in self.allocations]
-        self._patch_list[:patches] = np.frombuffer(self.patches, self._patch_list.dtype)
+        serial, write = self.serial, D3DDDI_ALLOCATIONLIST_WRITEOPERATION
+        entries = [0, 0]
+        for a in self.allocations:
+            entries += (a.handle, write if a.written and a.batch == serial else 0)
+        self._command[:used] = b"".join(self.packets)
+        self._allocation_list[: 4 * len(entries)] = array("I", entries).tobytes()
+        self._patch_list[: 4 * len(self.patches)] = self.patches.tobytes()
         self.sequence += 1
         arg = D3DDDICB_RENDER(
             CommandLength=used,
@@ -176,14 +176,13 @@ class CommandBuffer:
             hContext=self.h_context,
             RenderCBSequence=self.sequence,
         )
-        serial = self.serial
         self.serial += 1
         self.packets.clear()
         self.patches = array("I")
         self.allocations.clear()
         self.bytes = 0
         hr = self._callbacks.start("pfnRenderCb", arg)
-        if isawaitable(hr):
+        if hr.__class__ is not int and isawaitable(hr):
             return self._finish_later(hr, arg, serial)
         self._finish(hr, arg, serial)
         return None
@@ -193,13 +192,14 @@ class CommandBuffer:
 
     def _finish(self, hr: int, arg: D3DDDICB_RENDER, serial: int) -> None:
         # Whatever the outcome, the old buffers are gone and the new sizes count.
-        if arg.pNewCommandBuffer is not None:
-            self._command = arg.pNewCommandBuffer
-        if arg.pNewAllocationList is not None:
-            self._allocation_list = arg.pNewAllocationList
-        if arg.pNewPatchLocationList is not None:
-            self._patch_list = arg.pNewPatchLocationList
-        self._sizes()
+        command, allocation_list, patch_list = self._arrays
+        new = (arg.pNewCommandBuffer, arg.pNewAllocationList, arg.pNewPatchLocationList)
+        if new[0] is not command or new[1] is not allocation_list or new[2] is not patch_list:
+            self._use(
+                command if new[0] is None else new[0],
+                allocation_list if new[1] is None else new[1],
+                patch_list if new[2] is None else new[2],
+            )
         # A submission that failed still takes its number, so that nobody waits for it in vain.
         signal = D3DDDICB_SIGNALSYNCHRONIZATIONOBJECT2(self.h_context, [self.h_fence], 1, FenceValue=serial)
         if hr & 0x8000_0000:
