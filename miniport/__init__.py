@@ -5,6 +5,6 @@ Dxgkrnl loads it by name ("miniport:DriverEntry") and calls nothing else by name
 schedules, never decides what is resident, and never waits.
 """
 
-from miniport.driver import DriverEntry
+from .driver import DriverEntry
 
 __all__ = ["DriverEntry"]

@@ -1,97 +1,69 @@
-"""The adapter: one virtual GPU as its kernel-mode driver knows it, and every DxgkDdi entry that Dxgkrnl may call.
+"""The adapter: one virtual GPU as its kernel-mode driver knows it, from AddDevice to RemoveDevice.
 
 Models the dispmprt and d3dkmddi reference pages entry by entry; the entries themselves are thin and leave the work to the rooms
-beside: rendering, paging, presents, submission, allocations, display.
+beside: rendering, paging, presents, submission, interrupts, allocations, display. What a refusal was about goes to the kernel as an
+event; the device that it happened to can ask for it by an escape.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from miniport import render, submission
-from miniport.allocation import Allocations
-from miniport.display import Display
-from miniport.hardware import Registers
-from miniport.present import present
-from miniport.private import DMA_PRIVATE_SIZE, add_signal
-from miniport.segments import PAGING_BUFFER_SIZE, MemorySizes, descriptors
 from wddm.ddi.d3dkmddi import (
     DXGK_CREATECONTEXTFLAGS,
     DXGK_DEVICEINFO,
-    DXGK_DRIVERCAPS,
     DXGK_ENGINE_TYPE,
-    DXGK_FLIPCAPS,
-    DXGK_INTERRUPT_CRTC_VSYNC,
-    DXGK_INTERRUPT_DMA_COMPLETED,
-    DXGK_INTERRUPT_DMA_FAULTED,
-    DXGK_INTERRUPT_DMA_PREEMPTED,
-    DXGK_INTERRUPT_PARAMETERS,
     DXGK_INTERRUPT_TYPE,
-    DXGK_QUERYADAPTERINFOTYPE,
-    DXGK_QUERYSEGMENTOUT,
-    DXGK_VIDMMCAPS,
-    DXGK_VIDSCHCAPS,
+    DXGKARG_CANCELCOMMAND,
     DXGKARG_COLLECTDBGINFO,
     DXGKARG_CREATECONTEXT,
     DXGKARG_CREATEDEVICE,
-    DXGKARG_DESTROYALLOCATION,
     DXGKARG_ESCAPE,
     DXGKARG_GETNODEMETADATA,
     DXGKARG_OPENALLOCATION,
-    DXGKARG_PREEMPTCOMMAND,
     DXGKARG_PRESENT,
     DXGKARG_QUERYADAPTERINFO,
-    DXGKARG_QUERYCURRENTFENCE,
     DXGKARG_RENDER,
     DXGKARG_SIGNALMONITOREDFENCE,
     DXGKARG_SUBMITCOMMAND,
-    DXGKARGCB_NOTIFY_INTERRUPT_DATA,
-    vidsch_caps,
 )
-from wddm.ddi.d3dkmdt import (
-    D3DKMDT_COMPUTE_PREEMPTION_GRANULARITY,
-    D3DKMDT_GRAPHICS_PREEMPTION_GRANULARITY,
-    D3DKMDT_PREEMPTION_CAPS,
-    DXGK_COLORTRANSFORMCAPS,
-)
-from wddm.ddi.d3dukmdt import DXGKDDI_INTERFACE_VERSION
-from wddm.ddi.dispmprt import (
-    CM_RESOURCE_TYPE,
-    DXGKARGCB_GETHANDLEDATA,
-    DXGKRNL_INTERFACE,
-    MEMORY_CACHING_TYPE,
-)
+from wddm.ddi.dispmprt import DXGKRNL_INTERFACE, ContiguousMemory
 from wddm.ddi.status import NTSTATUS
 from wddm.hw import registers as manual
-from wddm.hw.driver import ADAPTER_PRIVATE, CONTEXT_PRIVATE, private_record, read_private
-from wddm.hw.interrupts import Fault, Interrupt, unlatch
+from wddm.hw.driver import CONTEXT_PRIVATE, read_private
+from wddm.hw.interrupts import Interrupt
 from wddm.hw.packets import PACKET_SIZE
 from wddm.hw.registers import RESET_KEY, Node, Register
+
+from . import render, submission
+from .allocation import Allocations
+from .caps import query_adapter_info
+from .display import Display
+from .hardware import Registers
+from .kernel import Kernel, Unavailable
+from .present import present
+from .private import DMA_PRIVATE_SIZE, add_signal, dma_private, spend
+from .segments import MemorySizes
 
 OK: Final = NTSTATUS.STATUS_SUCCESS
 #: Bytes of a DMA buffer, and elements of its lists: enough for some thousand draws with everything changed between them.
 DMA_BUFFER_SIZE: Final = 1 << 20
 ALLOCATION_LIST_SIZE: Final = 4096
+GDI_ALLOCATION_LIST_SIZE: Final = 256  #: what a GDI context has to have
 PATCH_LIST_SIZE: Final = 2 * DMA_BUFFER_SIZE // PACKET_SIZE
-#: Binding slots that patch entries may name; 24 bits are the field's width.
-MAX_SLOT_ID: Final = 1 << 16
+#: The question that an escape may ask: why was the last buffer of this device refused? Its answer takes the place of the data.
+ESCAPE_WHY: Final = b"WHY?"
 
-_FAULT_STATUS: Final = {
-    Fault.PRIVILEGE: NTSTATUS.STATUS_PRIVILEGED_INSTRUCTION,
-    Fault.BAD_PACKET: NTSTATUS.STATUS_ILLEGAL_INSTRUCTION,
-    Fault.BAD_SHADER: NTSTATUS.STATUS_ILLEGAL_INSTRUCTION,
+#: RenderKm may not answer these (DxgkDdiRender may).
+_RENDER_KM: Final = {
+    NTSTATUS.STATUS_PRIVILEGED_INSTRUCTION: NTSTATUS.STATUS_INVALID_PARAMETER,
+    NTSTATUS.STATUS_ILLEGAL_INSTRUCTION: NTSTATUS.STATUS_INVALID_PARAMETER,
 }
-
-
-def _service(function: Any) -> Any:
-    """A kernel service that this driver cannot do without."""
-    if function is None:
-        raise RuntimeError("Dxgkrnl offers less than this driver needs")
-    return function
 
 
 @dataclass(slots=True)
@@ -100,6 +72,7 @@ class Device:
 
     handle: int
     system: bool
+    last_refusal: str = ""  #: why its last buffer was refused
 
 
 @dataclass(slots=True)
@@ -110,58 +83,61 @@ class Context:
     device: int
     node: int
     hardware: int
+    used: bool = False  #: whether the hardware has heard of it
 
 
 class Adapter:
-    """One adapter from AddDevice to RemoveDevice."""
+    """One adapter. ``new_handle`` gives handles that no other adapter of the driver has."""
 
-    def __init__(self, handle: int) -> None:
+    def __init__(self, handle: int, new_handle: Callable[[], int]) -> None:
         self.handle = handle
-        self.allocations = Allocations()
         self.devices: dict[int, Device] = {}
         self.contexts: dict[int, Context] = {}
-        self.last_refusal = ""  #: sentence of the last buffer that Render or Present refused, for Escape
-        self._next_handle = handle << 20
-        self._next_hardware_context = 1
-        self._free_hardware_contexts: list[int] = []
+        self.nodes: list[submission.NodeQueue] = []
+        self.last_refusal = ""  #: the last sentence of all, for CollectDbgInfo
+        self._new_handle = new_handle
+        self._rings: list[ContiguousMemory] = []
+        self._hardware_contexts = 0
 
-    def _new_handle(self) -> int:
-        self._next_handle += 8
-        return self._next_handle
-
-    # ----- start -----------------------------------------------------------------------------------------------------------
+    # ----- start and stop --------------------------------------------------------------------------------------------------
 
     def start(self, interface: DXGKRNL_INTERFACE) -> tuple[int, int, int]:
         """DxgkDdiStartDevice: map the registers, look at the device, make the rings."""
-        self._kernel = interface
-        _, info = _service(interface.DxgkCbGetDeviceInformation)(interface.DeviceHandle)
-        bar = next(r for r in info.TranslatedResourceList if r.Type is CM_RESOURCE_TYPE.MEMORY)
-        status, mapped = _service(interface.DxgkCbMapMemory)(
-            interface.DeviceHandle, bar.Start, bar.Length, False, False, MEMORY_CACHING_TYPE.MmNonCached
-        )
-        if status != OK or mapped is None:
-            return NTSTATUS.STATUS_UNSUCCESSFUL, 0, 0
-        self._mapped = mapped
-        self.registers = registers = Registers(mapped)
-        if (
-            registers.read(Register.DEVICE_ID) != manual.DEVICE_ID
-            or registers.read(Register.INTERFACE_VERSION) >> 16 != manual.INTERFACE_VERSION >> 16
-        ):
-            return NTSTATUS.STATUS_GRAPHICS_DRIVER_MISMATCH, 0, 0
+        try:
+            self.kernel = kernel = Kernel(interface)
+            self.mapped = kernel.map_registers()
+        except Unavailable as error:
+            return error.status, 0, 0
+        try:
+            self._look()
+            for node in Node:  # more than the manual names stay idle
+                self._rings.append(kernel.allocate(submission.RING_SIZE))
+                ring = self._rings[-1]
+                self.nodes.append(submission.NodeQueue(self.registers, node, ring.array, ring.PhysicalAddress))
+        except Unavailable as error:
+            kernel.explain(error.why)
+            self._give_back()
+            return error.status, 0, 0
+        self.display = Display(self.registers, self.registers.read(Register.HEAD_COUNT), kernel.query_vidpn)
+        self.allocations = Allocations(self.memory, self.explain)
+        self._power_up()
+        return OK, self.display.heads, self.display.heads
+
+    def _look(self) -> None:
+        """Whether this is the device that the driver is for. Raises Unavailable."""
+        self.registers = registers = Registers(self.mapped)
+        found, version = registers.read(Register.DEVICE_ID), registers.read(Register.INTERFACE_VERSION)
+        nodes = registers.read(Register.NODE_COUNT)
+        if found != manual.DEVICE_ID or version >> 16 != manual.INTERFACE_VERSION >> 16 or nodes < len(Node):
+            raise Unavailable(
+                NTSTATUS.STATUS_GRAPHICS_DRIVER_MISMATCH,
+                f"device {found:#x} with interface {version:#x} and {nodes} nodes is not for this driver",
+            )
         self.memory = MemorySizes(
             registers.read64(Register.LOCAL_SIZE_LO),
             registers.read64(Register.VISIBLE_WINDOW_LO),
             registers.read64(Register.APERTURE_SIZE_LO),
         )
-        self.display = Display(registers, registers.read(Register.HEAD_COUNT), _service(interface.DxgkCbQueryVidPnInterface))
-        self.nodes = []
-        for node in range(registers.read(Register.NODE_COUNT)):
-            status, ring = _service(interface.DxgkCbAllocateContiguousMemory)(interface.DeviceHandle, submission.RING_SIZE)
-            if status != OK or ring is None:
-                return NTSTATUS.STATUS_NO_MEMORY, 0, 0
-            self.nodes.append(submission.NodeQueue(registers, node, ring.array, ring.PhysicalAddress))
-        self._power_up()
-        return OK, self.display.heads, self.display.heads
 
     def _power_up(self) -> None:
         self.registers.write(Register.INTERRUPT_ENABLE, Interrupt.FENCE | Interrupt.PREEMPTED | Interrupt.FAULT | Interrupt.VSYNC)
@@ -169,74 +145,24 @@ class Adapter:
             node.start()
 
     def stop(self) -> int:
-        """DxgkDdiStopDevice: quiet."""
+        """DxgkDdiStopDevice: quiet, and what the kernel gave is given back."""
         self.registers.write(Register.INTERRUPT_ENABLE, 0)
         self.registers.write(Register.RESET, RESET_KEY)
+        self._give_back()
         return OK
+
+    def _give_back(self) -> None:
+        for ring in self._rings:
+            self.kernel.free(ring)
+        self._rings.clear()
+        self.nodes.clear()
+        self.kernel.unmap(self.mapped)
+
+    # ----- what the adapter is -----------------------------------------------------------------------------------------------
 
     def query_adapter_info(self, arguments: DXGKARG_QUERYADAPTERINFO) -> int:
         """DxgkDdiQueryAdapterInfo."""
-        kinds = DXGK_QUERYADAPTERINFOTYPE
-        if arguments.Type is kinds.DRIVERCAPS:
-            arguments.pOutputData = self._caps()
-        elif arguments.Type is kinds.QUERYSEGMENT:
-            segments = descriptors(self.memory)
-            answer = arguments.pOutputData
-            if not isinstance(answer, DXGK_QUERYSEGMENTOUT):
-                return NTSTATUS.STATUS_INVALID_PARAMETER
-            asked = answer.pSegmentDescriptor is not None
-            answer.NbSegment = len(segments)
-            answer.pSegmentDescriptor = segments if asked else None
-            answer.PagingBufferSegmentId = 0
-            answer.PagingBufferSize = PAGING_BUFFER_SIZE
-            answer.PagingBufferPrivateDataSize = DMA_PRIVATE_SIZE
-        elif arguments.Type is kinds.UMDRIVERPRIVATE:
-            data = self._umd_private()
-            if arguments.OutputDataSize < len(data):
-                return NTSTATUS.STATUS_BUFFER_TOO_SMALL
-            arguments.pOutputData = data
-        else:
-            return NTSTATUS.STATUS_NOT_SUPPORTED
-        return OK
-
-    def _caps(self) -> DXGK_DRIVERCAPS:
-        flags = DXGK_VIDSCHCAPS.MultiEngineAware | DXGK_VIDSCHCAPS.PreemptionAware | DXGK_VIDSCHCAPS.CancelCommandAware
-        flags |= DXGK_VIDSCHCAPS.NoDmaPatching  # buffers are never split at SplitOffset, so leaks across parts cannot be
-        return DXGK_DRIVERCAPS(
-            MaxAllocationListSlotId=MAX_SLOT_ID,
-            ApertureSegmentCommitLimit=self.memory.aperture,
-            ColorTransformCaps=DXGK_COLORTRANSFORMCAPS.Gamma_Rgb256x3x16,
-            MaxQueuedFlipOnVSync=1,
-            FlipCaps=DXGK_FLIPCAPS.FlipOnVSyncMmIo | DXGK_FLIPCAPS.FlipImmediateMmIo | DXGK_FLIPCAPS.FlipIndependent,
-            SchedulingCaps=vidsch_caps(flags, HwQueuePacketCap=submission.HW_QUEUE_PACKET_CAP),
-            MemoryManagementCaps=DXGK_VIDMMCAPS.DedicatedPagingEngine,
-            PagingNode=Node.COPY,
-            NbAsymetricProcessingNodes=len(self.nodes),
-            WDDMVersion=DXGKDDI_INTERFACE_VERSION.WIN8,
-            PreemptionCaps=D3DKMDT_PREEMPTION_CAPS(
-                GraphicsPreemptionGranularity=D3DKMDT_GRAPHICS_PREEMPTION_GRANULARITY.PRIMITIVE_BOUNDARY,
-                ComputePreemptionGranularity=D3DKMDT_COMPUTE_PREEMPTION_GRANULARITY.THREAD_GROUP_BOUNDARY,
-            ),
-            SupportNonVGA=True,
-            SupportPerEngineTDR=True,
-        )
-
-    def _umd_private(self) -> bytes:
-        read = self.registers.read
-        return bytes(
-            private_record(
-                ADAPTER_PRIVATE,
-                interface_version=read(Register.INTERFACE_VERSION),
-                local_size=self.memory.local,
-                visible_window=self.memory.visible,
-                aperture_size=self.memory.aperture,
-                node_count=read(Register.NODE_COUNT),
-                engine_kind=read(Register.ENGINE_KIND),
-                engine_threads=read(Register.ENGINE_THREADS),
-                timestamp_frequency=read(Register.TIMESTAMP_FREQUENCY),
-                head_count=read(Register.HEAD_COUNT),
-            )
-        )
+        return query_adapter_info(arguments, self.registers, self.memory)
 
     def node_metadata(self, node: int, answer: DXGKARG_GETNODEMETADATA) -> int:
         """DxgkDdiGetNodeMetadata."""
@@ -259,41 +185,42 @@ class Adapter:
 
     def create_context(self, device: int, arguments: DXGKARG_CREATECONTEXT) -> int:
         """DxgkDdiCreateContext: DMA buffers in contiguous system memory (segment set 0)."""
-        if device not in self.devices or arguments.NodeOrdinal >= len(self.nodes) or arguments.EngineAffinity != 1:
+        if arguments.NodeOrdinal >= len(self.nodes) or arguments.EngineAffinity != 1:
+            self.explain(f"there is no engine {arguments.EngineAffinity:#x} of node {arguments.NodeOrdinal}")
             return NTSTATUS.STATUS_INVALID_PARAMETER
-        system = bool(arguments.Flags & DXGK_CREATECONTEXTFLAGS.SystemContext)
-        if not system:
+        hardware = 0
+        if not arguments.Flags & DXGK_CREATECONTEXTFLAGS.SystemContext:
             try:
                 private = read_private(CONTEXT_PRIVATE, arguments.pPrivateDriverData)
-            except ValueError:
+                if int(private["node"]) != arguments.NodeOrdinal or private["flags"]:
+                    raise ValueError(f"private data for node {int(private['node'])} with flags {int(private['flags']):#x}")
+            except ValueError as error:
+                self.explain(str(error))
                 return NTSTATUS.STATUS_GRAPHICS_DRIVER_MISMATCH
-            if int(private["node"]) != arguments.NodeOrdinal:
-                return NTSTATUS.STATUS_INVALID_PARAMETER
-        context = Context(self._new_handle(), device, arguments.NodeOrdinal, 0 if system else self._hardware_context())
+            # Never used twice: nothing that the hardware keeps of one context can come to another.
+            hardware = self._hardware_contexts + 1
+            if hardware >> 32:
+                return NTSTATUS.STATUS_NO_MEMORY
+            self._hardware_contexts = hardware
+        context = Context(self._new_handle(), device, arguments.NodeOrdinal, hardware)
         self.contexts[context.handle] = context
         arguments.hContext = context.handle
+        gdi = arguments.Flags & DXGK_CREATECONTEXTFLAGS.GdiContext
         info = arguments.ContextInfo
         info.DmaBufferSize = DMA_BUFFER_SIZE
         info.DmaBufferSegmentSet = 0
         info.DmaBufferPrivateDataSize = DMA_PRIVATE_SIZE
-        info.AllocationListSize = ALLOCATION_LIST_SIZE
+        info.AllocationListSize = GDI_ALLOCATION_LIST_SIZE if gdi else ALLOCATION_LIST_SIZE
         info.PatchLocationListSize = PATCH_LIST_SIZE
         return OK
 
-    def _hardware_context(self) -> int:
-        if self._free_hardware_contexts:
-            return self._free_hardware_contexts.pop()
-        self._next_hardware_context += 1
-        return self._next_hardware_context - 1
-
     def destroy_context(self, handle: int) -> int:
-        """DxgkDdiDestroyContext. The hardware's state of it is dropped when the number is used again: every buffer that does not
-        continue another starts from defaults."""
+        """DxgkDdiDestroyContext: the hardware will forget it."""
         context = self.contexts.pop(handle, None)
         if context is None:
             return NTSTATUS.STATUS_INVALID_HANDLE
-        if context.hardware:
-            self._free_hardware_contexts.append(context.hardware)
+        if context.used and context.hardware:
+            self.nodes[context.node].forget(context.hardware)
         return OK
 
     def destroy_device(self, handle: int) -> int:
@@ -302,52 +229,57 @@ class Adapter:
 
     # ----- allocations -----------------------------------------------------------------------------------------------------
 
-    def destroy_allocation(self, arguments: DXGKARG_DESTROYALLOCATION) -> int:
-        """DxgkDdiDestroyAllocation."""
-        self.allocations.destroy(list(arguments.pAllocationList))
-        return OK
-
-    def open_allocation(self, device: int, arguments: DXGKARG_OPENALLOCATION) -> int:
+    def open_allocation(self, arguments: DXGKARG_OPENALLOCATION) -> int:
         """DxgkDdiOpenAllocation: kernel handle to our allocation by DxgkCbGetHandleData, then a handle for this device."""
-        for info in arguments.pOpenAllocation:
-            handle = _service(self._kernel.DxgkCbGetHandleData)(DXGKARGCB_GETHANDLEDATA(info.hAllocation))
-            if self.allocations.adapter_allocation(handle) is None:
-                return NTSTATUS.STATUS_INVALID_HANDLE
-            info.hDeviceSpecificAllocation = self.allocations.open(handle)
+        opened = [self.allocations.open(self.kernel.handle_data(info.hAllocation)) for info in arguments.pOpenAllocation]
+        if not all(opened):
+            self.allocations.close([handle for handle in opened if handle])
+            return NTSTATUS.STATUS_INVALID_HANDLE
+        for info, handle in zip(arguments.pOpenAllocation, opened, strict=True):
+            info.hDeviceSpecificAllocation = handle
         return OK
-
-    def _say(self, why: str) -> None:
-        """Leave the sentence for Escape, and with the kernel, which adds it to the status."""
-        self.last_refusal = why
-        log = self._kernel.DxgkCbLogEtwEvent
-        if log is not None:
-            log("miniport", 0, why.encode())
 
     # ----- rendering -------------------------------------------------------------------------------------------------------
 
-    def render(self, arguments: DXGKARG_RENDER) -> int:
+    def render(self, hContext: int, arguments: DXGKARG_RENDER, *, kernel_mode: bool = False) -> int:
         """DxgkDdiRender, DxgkDdiRenderKm."""
+        context = self.contexts[hContext]
         handles = arguments.pAllocationList["hDeviceSpecificAllocation"][: arguments.AllocationListSize].tolist()
         sizes: npt.NDArray[np.uint64] = np.array([self.allocations.size(h) for h in handles], np.uint64)
         try:
-            return render.render(arguments, sizes)
+            return render.render(arguments, sizes, copy_node=context.node == Node.COPY)
         except render.Refused as refused:
-            self._say(refused.why)
-            return refused.status
+            self.explain(refused.why, context)
+            return _RENDER_KM.get(refused.status, refused.status) if kernel_mode else refused.status
 
-    def present(self, arguments: DXGKARG_PRESENT) -> int:
+    def present(self, hContext: int, arguments: DXGKARG_PRESENT) -> int:
         """DxgkDdiPresent."""
+        context = self.contexts[hContext]
         try:
-            return present(arguments, self.allocations)
+            return present(arguments, self.allocations, copy_node=context.node == Node.COPY)
         except render.Refused as refused:
-            self._say(refused.why)
+            self.explain(refused.why, context)
             return refused.status
 
     def submit(self, arguments: DXGKARG_SUBMITCOMMAND) -> int:
-        """DxgkDdiSubmitCommand."""
+        """DxgkDdiSubmitCommand. What the contract rules out is refused: no buffer of a process may run as the kernel's."""
+        node = self.node(arguments.NodeOrdinal, arguments.EngineOrdinal)
         context = self.contexts.get(arguments.hContext)
-        hardware = 0 if context is None else context.hardware
-        self.nodes[arguments.NodeOrdinal].submit(arguments, hardware)
+        if node is None or (context is None) != (arguments.hContext == 0):
+            return NTSTATUS.STATUS_INVALID_PARAMETER
+        if context is None:
+            submitted = node.submit(arguments, 0, 0)
+        elif context.node != arguments.NodeOrdinal:
+            return NTSTATUS.STATUS_INVALID_PARAMETER
+        else:
+            context.used = True
+            submitted = node.submit(arguments, context.handle, context.hardware)
+        return OK if submitted else NTSTATUS.STATUS_INVALID_PARAMETER
+
+    def cancel(self, arguments: DXGKARG_CANCELCOMMAND) -> int:
+        """DxgkDdiCancelCommand: what the buffer's private data asks for will not be done."""
+        data = arguments.pDmaBufferPrivateData
+        spend(None if data is None else dma_private(data[arguments.DmaBufferPrivateDataSubmissionStartOffset :]))
         return OK
 
     def signal_fence(self, arguments: DXGKARG_SIGNALMONITOREDFENCE) -> int:
@@ -357,6 +289,10 @@ class Adapter:
         arguments.DmaBufferPrivateDataUsed = DMA_PRIVATE_SIZE if added else 0
         return OK if added else NTSTATUS.STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER
 
+    def node(self, ordinal: int, engine: int) -> submission.NodeQueue | None:
+        """A node of the one engine there is; None where there is none."""
+        return self.nodes[ordinal] if 0 <= ordinal < len(self.nodes) and engine == 0 else None
+
     def control_interrupt(self, kind: DXGK_INTERRUPT_TYPE, enable: bool) -> int:
         """DxgkDdiControlInterrupt: vertical sync can be switched."""
         if kind is not DXGK_INTERRUPT_TYPE.CRTC_VSYNC:
@@ -364,64 +300,36 @@ class Adapter:
         self.display.enable_vsync(enable)
         return OK
 
+    # ----- explanations ----------------------------------------------------------------------------------------------------
+
+    def explain(self, why: str, context: Context | None = None) -> None:
+        """Say why something is refused: to the kernel, and to the device that it belongs to."""
+        self.last_refusal = why
+        self.kernel.explain(why)
+        device = None if context is None else self.devices.get(context.device)
+        if device is not None:
+            device.last_refusal = why
+
     def escape(self, arguments: DXGKARG_ESCAPE) -> int:
-        """DxgkDdiEscape: the one question is why the last buffer was refused. The answer replaces the data."""
-        if bytes(arguments.pPrivateDriverData[:4]) != b"WHY?":
+        """DxgkDdiEscape: ESCAPE_WHY. A device hears about nothing but its own buffers."""
+        context = self.contexts.get(arguments.hContext)
+        device = self.devices.get(arguments.hDevice if context is None else context.device)
+        if device is None or bytes(arguments.pPrivateDriverData) != ESCAPE_WHY:
             return NTSTATUS.STATUS_INVALID_PARAMETER
-        arguments.pPrivateDriverData[:] = self.last_refusal.encode()
+        arguments.pPrivateDriverData[:] = device.last_refusal.encode()
         return OK
 
-    # ----- interrupts ------------------------------------------------------------------------------------------------------
-
-    def interrupt(self) -> bool:
-        """DxgkDdiInterruptRoutine: tell the scheduler what the latched registers say; queue the DPC before leaving."""
-        message = unlatch(self._mapped.read32)
-        if message.cause == Interrupt.FENCE:
-            node = self.nodes[message.node]
-            if node.completed(message.fence):
-                self._notify(DXGK_INTERRUPT_DMA_COMPLETED(message.fence, message.node))
-        elif message.cause == Interrupt.PREEMPTED:
-            self.nodes[message.node].preempted(message.fence)
-            self._notify(DXGK_INTERRUPT_DMA_PREEMPTED(message.preempt_fence, message.fence, message.node))
-        elif message.cause == Interrupt.FAULT:
-            status = _FAULT_STATUS.get(Fault(message.fault), NTSTATUS.STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE)
-            where = f" at {message.fault_address:#x}" if message.fault_address else ""
-            self._say(f"the hardware refused packet {message.fault_packet}: {Fault(message.fault).name}{where}")
-            self._notify(DXGK_INTERRUPT_DMA_FAULTED(message.fence, status, message.node))
-        elif message.cause == Interrupt.VSYNC:
-            self._notify(DXGK_INTERRUPT_CRTC_VSYNC(message.head, message.surface))
-        else:
-            return False  # not ours to report
-        _service(self._kernel.DxgkCbQueueDpc)(self._kernel.DeviceHandle)
-        return True
-
-    def _notify(self, parameters: DXGK_INTERRUPT_PARAMETERS) -> None:
-        data = DXGKARGCB_NOTIFY_INTERRUPT_DATA(parameters)
-        _service(self._kernel.DxgkCbNotifyInterrupt)(self._kernel.DeviceHandle, data)
-
-    def dpc(self) -> None:
-        """DxgkDdiDpcRoutine."""
-        _service(self._kernel.DxgkCbNotifyDpc)(self._kernel.DeviceHandle)
-
-    def _notify_at_interrupt_level(self, parameters: DXGK_INTERRUPT_DMA_COMPLETED | DXGK_INTERRUPT_DMA_PREEMPTED) -> None:
-        """Report outside an interrupt: at device level, then a DPC, as if one had come."""
-
-        def report(argument: Any) -> bool:
-            self._notify(argument)
-            _service(self._kernel.DxgkCbQueueDpc)(self._kernel.DeviceHandle)
-            return True
-
-        _service(self._kernel.DxgkCbSynchronizeExecution)(self._kernel.DeviceHandle, report, parameters, 0)
-
-    def preempt(self, arguments: DXGKARG_PREEMPTCOMMAND) -> int:
-        """DxgkDdiPreemptCommand."""
-        self.nodes[arguments.NodeOrdinal].preempt(arguments, self._notify_at_interrupt_level)
+    def collect_debug_info(self, arguments: DXGKARG_COLLECTDBGINFO) -> int:
+        """DxgkDdiCollectDbgInfo."""
+        lines = [
+            f"node {n.node}: submitted {n.last_submitted} completed {n.last_completed} in ring {[s.fence for s in n.submitted]}"
+            for n in self.nodes
+        ]
+        text = "\n".join([*lines, self.last_refusal]).encode()[: arguments.BufferSize]
+        arguments.pBuffer[: len(text)] = text
         return OK
 
-    def query_fence(self, arguments: DXGKARG_QUERYCURRENTFENCE) -> int:
-        """DxgkDdiQueryCurrentFence."""
-        self.nodes[arguments.NodeOrdinal].query_fence(arguments, self._notify_at_interrupt_level)
-        return OK
+    # ----- reset of the whole adapter --------------------------------------------------------------------------------------
 
     def reset_from_timeout(self) -> int:
         """DxgkDdiResetFromTimeout: the device touches no memory from here on; content of local memory is lost."""
@@ -433,14 +341,4 @@ class Adapter:
     def restart_from_timeout(self) -> int:
         """DxgkDdiRestartFromTimeout."""
         self._power_up()
-        return OK
-
-    def collect_debug_info(self, arguments: DXGKARG_COLLECTDBGINFO) -> int:
-        """DxgkDdiCollectDbgInfo."""
-        lines = [
-            f"node {n.node}: submitted {n.last_submitted} completed {n.last_completed} in ring {list(n.submitted)}"
-            for n in self.nodes
-        ]
-        text = "\n".join([*lines, self.last_refusal]).encode()[: arguments.BufferSize]
-        arguments.pBuffer[: len(text)] = text
         return OK

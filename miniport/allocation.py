@@ -7,10 +7,10 @@ computed (a texture's size follows from its layout), so that a wrong number in i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from miniport.segments import SEGMENT_APERTURE, SEGMENT_LOCAL, SEGMENT_VISIBLE, preference, segment_bit
 from wddm.ddi.d3dkmddi import (
     DXGK_ALLOCATIONINFO,
     DXGK_ALLOCATIONINFOFLAGS,
@@ -21,14 +21,26 @@ from wddm.ddi.d3dkmddi import (
 from wddm.ddi.d3dkmdt import D3DKMDT_SHAREDPRIMARYSURFACEDATA, D3DKMDT_STANDARDALLOCATION_TYPE
 from wddm.ddi.d3dukmdt import D3DDDI_ALLOCATIONPRIORITY, D3DDDI_RATIONAL, D3DDDIFORMAT
 from wddm.ddi.status import NTSTATUS
-from wddm.hw.driver import ALLOCATION_PRIVATE, AllocationFlag, AllocationKind, private_record, read_private
-from wddm.hw.formats import FORMATS, Format
+from wddm.hw.driver import (
+    ALLOCATION_PRIVATE,
+    AllocationFlag,
+    AllocationKind,
+    PrivateDataMismatch,
+    private_record,
+    read_private,
+)
+from wddm.hw.formats import Format
 from wddm.hw.layout import surface_layout
 from wddm.hw.memory import PAGE_SIZE, align_up
 
+from .segments import MemorySizes, choose, preference, segment_bit
+
 #: Renaming instances of one allocation before a discarding lock waits.
 MAX_RENAMES: Final = 8
-MAX_ALLOCATION: Final = 1 << 32
+#: Bytes of one allocation: extents of packets have 32 bits.
+MAX_ALLOCATION: Final = (1 << 32) - PAGE_SIZE
+_ALL_FLAGS: Final = AllocationFlag(sum(AllocationFlag))
+_HOT: Final = AllocationFlag.RENDER_TARGET | AllocationFlag.DEPTH_STENCIL | AllocationFlag.PRIMARY
 
 #: What the display head can scan out, by the names of both sides.
 SCANOUT_FORMATS: Final[dict[Format, D3DDDIFORMAT]] = {
@@ -71,18 +83,28 @@ class Allocation:
 
 
 class BadAllocation(ValueError):
-    """Private data that describes no allocation; the text names the field."""
+    """Private data that describes no allocation; the text names the field, ``status`` is what the kernel is told."""
+
+    def __init__(self, why: str, status: NTSTATUS = NTSTATUS.STATUS_INVALID_PARAMETER) -> None:
+        super().__init__(why)
+        self.status = status
 
 
 def parse(data: bytes | bytearray | memoryview | None, handle: int) -> Allocation:
     """Read ALLOCATION_PRIVATE. Raises BadAllocation."""
     try:
         record = read_private(ALLOCATION_PRIVATE, data)
-        kind = AllocationKind(int(record["kind"]))
-        format = Format(int(record["format"]))
+        kind, format = AllocationKind(int(record["kind"])), Format(int(record["format"]))
+    except PrivateDataMismatch as error:
+        raise BadAllocation(str(error), NTSTATUS.STATUS_GRAPHICS_DRIVER_MISMATCH) from None
     except ValueError as error:
         raise BadAllocation(str(error)) from None
     flags = AllocationFlag(int(record["flags"]))
+    if flags & ~_ALL_FLAGS:
+        raise BadAllocation(f"flags {int(flags):#x} have bits that mean nothing")
+    alignment = int(record["alignment"])
+    if alignment & (alignment - 1) or alignment > PAGE_SIZE:
+        raise BadAllocation(f"alignment {alignment} is no power of two up to {PAGE_SIZE}")
     width, height, depth, mips, slices, samples = (
         int(record[n]) for n in ("width", "height", "depth", "mips", "slices", "samples")
     )
@@ -97,14 +119,19 @@ def parse(data: bytes | bytearray | memoryview | None, handle: int) -> Allocatio
         size = int(record["size"])
     if not 0 < size <= MAX_ALLOCATION:
         raise BadAllocation(f"size {size} is not in 1..{MAX_ALLOCATION}")
-    if flags & AllocationFlag.PRIMARY and (kind is not AllocationKind.TEXTURE or format not in SCANOUT_FORMATS or samples != 1):
-        raise BadAllocation(f"a primary cannot have format {format.name} with {samples} samples")
+    if flags & AllocationFlag.PRIMARY:
+        if kind is not AllocationKind.TEXTURE or format not in SCANOUT_FORMATS:
+            raise BadAllocation(f"a primary cannot be a {kind.name.lower()} of format {format.name}")
+        if (depth, mips, slices, samples) != (1, 1, 1, 1):
+            raise BadAllocation(f"a primary with depth {depth}, {mips} mips, {slices} slices, {samples} samples")
+        if flags & (AllocationFlag.CPU_ACCESS | AllocationFlag.CPU_READ):
+            raise BadAllocation("a primary lives in local memory and cannot have CPU_ACCESS or CPU_READ")
     refresh = (int(record["refresh_numerator"]), int(record["refresh_denominator"]))
     source = int(record["vidpn_source"])
     return Allocation(handle, kind, flags, size, format, width, height, depth, mips, slices, samples, pitch, source, refresh)
 
 
-def describe_to_kernel(allocation: Allocation, info: DXGK_ALLOCATIONINFO) -> None:
+def describe_to_kernel(allocation: Allocation, info: DXGK_ALLOCATIONINFO, memory: MemorySizes) -> None:
     """Fill the out members of DXGK_ALLOCATIONINFO: where it may live, how it is paged."""
     info.Alignment = PAGE_SIZE
     info.Size = align_up(allocation.size, PAGE_SIZE)
@@ -113,27 +140,22 @@ def describe_to_kernel(allocation: Allocation, info: DXGK_ALLOCATIONINFO) -> Non
     info.MaximumRenamingListLength = MAX_RENAMES
     info.hAllocation = allocation.handle
     flags = allocation.flags
-    if flags & AllocationFlag.CPU_ACCESS:
-        # Processor and GPU see the same pages of system memory through the aperture.
-        segments = [SEGMENT_APERTURE]
-        info.Flags = DXGK_ALLOCATIONINFOFLAGS.CpuVisible
-        if flags & AllocationFlag.CPU_READ:
-            info.Flags |= DXGK_ALLOCATIONINFOFLAGS.Cached
-    elif flags & AllocationFlag.PRIMARY:
-        segments = [SEGMENT_LOCAL, SEGMENT_VISIBLE]
-    else:
-        # When local memory is full, the aperture serves: slower on real hardware, right everywhere.
-        segments = [SEGMENT_LOCAL, SEGMENT_APERTURE]
+    cpu_access = bool(flags & AllocationFlag.CPU_ACCESS)
+    info.Flags = DXGK_ALLOCATIONINFOFLAGS.CpuVisible if cpu_access else DXGK_ALLOCATIONINFOFLAGS.NONE
+    if cpu_access and flags & AllocationFlag.CPU_READ:
+        info.Flags |= DXGK_ALLOCATIONINFOFLAGS.Cached
+    segments = choose(memory, cpu_access=cpu_access, primary=bool(flags & AllocationFlag.PRIMARY))
     info.PreferredSegment = preference(segments)
     info.SupportedReadSegmentSet = info.SupportedWriteSegmentSet = sum(segment_bit(s) for s in segments)
-    hot = AllocationFlag.RENDER_TARGET | AllocationFlag.DEPTH_STENCIL | AllocationFlag.PRIMARY
-    info.AllocationPriority = D3DDDI_ALLOCATIONPRIORITY.HIGH if flags & hot else D3DDDI_ALLOCATIONPRIORITY.NORMAL
+    info.AllocationPriority = D3DDDI_ALLOCATIONPRIORITY.HIGH if flags & _HOT else D3DDDI_ALLOCATIONPRIORITY.NORMAL
 
 
 class Allocations:
     """All allocations of the adapter, and the device-specific handles that stand for them in lists."""
 
-    def __init__(self) -> None:
+    def __init__(self, memory: MemorySizes, explain: Callable[[str], None]) -> None:
+        self._memory = memory
+        self._explain = explain
         self._allocations: dict[int, Allocation] = {}
         self._opened: dict[int, Allocation] = {}
         self._next = 0x1000
@@ -145,31 +167,41 @@ class Allocations:
     def create(self, arguments: DXGKARG_CREATEALLOCATION) -> NTSTATUS:
         """DxgkDdiCreateAllocation: all or nothing."""
         made = []
-        for info in arguments.pAllocationInfo:
+        for index, info in enumerate(arguments.pAllocationInfo):
             try:
                 made.append(parse(info.pPrivateDriverData, self._handle()))
-            except BadAllocation:
-                return NTSTATUS.STATUS_INVALID_PARAMETER
+            except BadAllocation as error:
+                self._explain(f"allocation {index}: {error}")
+                return error.status
         for info, allocation in zip(arguments.pAllocationInfo, made, strict=True):
             self._allocations[allocation.handle] = allocation
-            describe_to_kernel(allocation, info)
+            describe_to_kernel(allocation, info, self._memory)
         return NTSTATUS.STATUS_SUCCESS
 
-    def destroy(self, handles: list[int]) -> None:
-        """DxgkDdiDestroyAllocation."""
+    def destroy(self, handles: list[int]) -> NTSTATUS:
+        """DxgkDdiDestroyAllocation: all or nothing. Who has one open keeps what he knows of it."""
+        if any(handle not in self._allocations for handle in handles):
+            return NTSTATUS.STATUS_INVALID_HANDLE
         for handle in handles:
-            del self._allocations[handle]
+            self._allocations.pop(handle, None)
+        return NTSTATUS.STATUS_SUCCESS
 
     def open(self, allocation_handle: int) -> int:
-        """A device-specific handle for an adapter allocation."""
+        """A device-specific handle for an adapter allocation; 0 when there is no such allocation."""
+        allocation = self._allocations.get(allocation_handle)
+        if allocation is None:
+            return 0
         handle = self._handle() | 1
-        self._opened[handle] = self._allocations[allocation_handle]
+        self._opened[handle] = allocation
         return handle
 
-    def close(self, handles: list[int]) -> None:
-        """DxgkDdiCloseAllocation."""
+    def close(self, handles: list[int]) -> NTSTATUS:
+        """DxgkDdiCloseAllocation: all or nothing."""
+        if any(handle not in self._opened for handle in handles):
+            return NTSTATUS.STATUS_INVALID_HANDLE
         for handle in handles:
-            del self._opened[handle]
+            self._opened.pop(handle, None)
+        return NTSTATUS.STATUS_SUCCESS
 
     def adapter_allocation(self, handle: int) -> Allocation | None:
         """By DxgkDdiCreateAllocation's handle."""
@@ -185,13 +217,13 @@ class Allocations:
         return 0 if allocation is None else allocation.size
 
     def describe(self, arguments: DXGKARG_DESCRIBEALLOCATION) -> NTSTATUS:
-        """DxgkDdiDescribeAllocation, for primaries and present sources."""
+        """DxgkDdiDescribeAllocation, for primaries and present sources; others have no display format."""
         allocation = self._allocations.get(arguments.hAllocation)
         if allocation is None:
             return NTSTATUS.STATUS_INVALID_HANDLE
         arguments.Width, arguments.Height = allocation.width, allocation.height
         arguments.Format = SCANOUT_FORMATS.get(allocation.format, D3DDDIFORMAT.UNKNOWN)
-        arguments.MultisampleMethod.NumSamples = allocation.samples
+        arguments.MultisampleMethod.NumSamples = max(1, allocation.samples)
         arguments.RefreshRate = D3DDDI_RATIONAL(*allocation.refresh)
         return NTSTATUS.STATUS_SUCCESS
 
@@ -206,18 +238,21 @@ def standard_allocation(arguments: DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA) -> N
     format = SCANOUT_BY_DDI_FORMAT.get(surface.Format)
     if format is None:
         return NTSTATUS.STATUS_INVALID_PARAMETER
+    try:
+        layout = surface_layout(format, surface.Width, surface.Height)
+    except ValueError:
+        return NTSTATUS.STATUS_INVALID_PARAMETER
     arguments.AllocationPrivateDriverDataSize = ALLOCATION_PRIVATE.itemsize
     arguments.ResourcePrivateDriverDataSize = 0
     if arguments.pAllocationPrivateDriverData is not None:
-        pitch = align_up(surface.Width * FORMATS[format].bytes_per_block, 64)
         arguments.pAllocationPrivateDriverData[:] = private_record(
             ALLOCATION_PRIVATE,
             kind=AllocationKind.TEXTURE,
             flags=AllocationFlag.PRIMARY | AllocationFlag.RENDER_TARGET,
             format=format,
-            size=pitch * surface.Height,
+            size=layout.size,
             alignment=PAGE_SIZE,
-            pitch=pitch,
+            pitch=layout.subresources[0].row_pitch,
             width=surface.Width,
             height=surface.Height,
             depth=1,

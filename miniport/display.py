@@ -8,18 +8,16 @@ head's greatest size; listed are its own and the usual ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
-from miniport.allocation import SCANOUT_BY_DDI_FORMAT, Allocation
-from miniport.hardware import Registers
 from wddm.ddi.d3dkmddi import (
     DXGK_SETVIDPNSOURCEADDRESS_FLAGS,
-    DXGK_VIDPN_INTERFACE,
     DXGKARG_COMMITVIDPN,
     DXGKARG_ENUMVIDPNCOFUNCMODALITY,
+    DXGKARG_GETSCANLINE,
     DXGKARG_ISSUPPORTEDVIDPN,
     DXGKARG_RECOMMENDFUNCTIONALVIDPN,
     DXGKARG_SETVIDPNSOURCEADDRESS,
@@ -30,6 +28,7 @@ from wddm.ddi.d3dkmdt import (
     D3DDDI_GAMMARAMP_TYPE,
     D3DKMDT_2DREGION,
     D3DKMDT_ENUMCOFUNCMODALITY_PIVOT_TYPE,
+    D3DKMDT_GAMMA_RAMP,
     D3DKMDT_GRAPHICS_RENDERING_FORMAT,
     D3DKMDT_MODE_PREFERENCE,
     D3DKMDT_VIDEO_SIGNAL_INFO,
@@ -38,15 +37,18 @@ from wddm.ddi.d3dkmdt import (
     D3DKMDT_VIDPN_PRESENT_PATH_ROTATION_SUPPORT,
     D3DKMDT_VIDPN_PRESENT_PATH_SCALING,
     D3DKMDT_VIDPN_PRESENT_PATH_SCALING_SUPPORT,
-    D3DKMDT_VIDPN_SOURCE_MODE,
-    D3DKMDT_VIDPN_SOURCE_MODE_TYPE,
-    D3DKMDT_VIDPN_TARGET_MODE,
+    D3DKMDT_VIDPN_PRESENT_PATH_TRANSFORMATION,
 )
 from wddm.ddi.d3dukmdt import D3DDDI_ID_ALL, D3DDDI_RATIONAL, D3DDDIFORMAT
 from wddm.ddi.status import NTSTATUS
 from wddm.hw.formats import FORMATS, Format
+from wddm.hw.layout import PITCH_ALIGNMENT
 from wddm.hw.memory import align_up
 from wddm.hw.registers import Flip, HeadControl, HeadRegister
+
+from .allocation import SCANOUT_BY_DDI_FORMAT, Allocation
+from .hardware import Registers
+from .vidpn import QueryInterface, SourceMode, TargetMode, VidPn, VidPnError
 
 #: Width and height of the modes that are listed beside the monitor's own.
 USUAL_SIZES: Final = (
@@ -61,14 +63,13 @@ USUAL_SIZES: Final = (
     (3840, 2160),
 )
 OK: Final = NTSTATUS.STATUS_SUCCESS
-#: DxgkCbQueryVidPnInterface: from a VidPN handle to its functions.
-QueryInterface = Callable[[int], tuple[int, DXGK_VIDPN_INTERFACE | None]]
-
-
-def _must(function: Callable[..., Any] | None) -> Callable[..., Any]:
-    """A function that the interface has to have."""
-    assert function is not None
-    return function
+#: Refresh rates that a head can keep, Hz.
+MAX_REFRESH: Final = 1000
+_SCALING: Final = D3DKMDT_VIDPN_PRESENT_PATH_SCALING
+_ROTATION: Final = D3DKMDT_VIDPN_PRESENT_PATH_ROTATION
+_SCALING_FREE: Final = (_SCALING.UNPINNED, _SCALING.NOTSPECIFIED)
+_ROTATION_FREE: Final = (_ROTATION.UNPINNED, _ROTATION.NOTSPECIFIED)
+_GAMMA_ENTRIES: Final = 3 * 256
 
 
 class Display:
@@ -79,6 +80,12 @@ class Display:
         self.heads = heads
         self._query = query_interface
         self._control = [HeadControl(0)] * heads
+        self._vsync = HeadControl.VSYNC_INTERRUPT  #: or 0, when ControlInterrupt has switched it off
+        self._surface = [(0, 0)] * heads  #: pitch and format as programmed
+        #: The monitors' own refresh rates: a mode writes another one into the register.
+        self._refresh = [
+            (self._read(n, HeadRegister.REFRESH_NUMERATOR), self._read(n, HeadRegister.REFRESH_DENOMINATOR)) for n in range(heads)
+        ]
 
     # ----- modes -----------------------------------------------------------------------------------------------------------
 
@@ -91,10 +98,9 @@ class Display:
         return self._read(head, HeadRegister.MAX_WIDTH), self._read(head, HeadRegister.MAX_HEIGHT)
 
     def refresh(self, head: int) -> D3DDDI_RATIONAL:
-        """Refresh rate in Hz."""
-        return D3DDDI_RATIONAL(
-            self._read(head, HeadRegister.REFRESH_NUMERATOR), max(1, self._read(head, HeadRegister.REFRESH_DENOMINATOR))
-        )
+        """Refresh rate of the monitor in Hz."""
+        numerator, denominator = self._refresh[head]
+        return D3DDDI_RATIONAL(numerator, max(1, denominator))
 
     def sizes(self, head: int) -> list[tuple[int, int]]:
         """Listed sizes, the preferred one first."""
@@ -103,106 +109,139 @@ class Display:
 
     def is_supported(self, arguments: DXGKARG_ISSUPPORTEDVIDPN) -> NTSTATUS:
         """DxgkDdiIsSupportedVidPn: the empty VidPN is; others when every path is n to n and every pinned mode fits its head."""
-        arguments.IsVidPnSupported = arguments.hDesiredVidPn == 0 or all(
-            self._path_supported(arguments.hDesiredVidPn, path) for path in self._paths(arguments.hDesiredVidPn)
-        )
+        arguments.IsVidPnSupported = True
+        if arguments.hDesiredVidPn:
+            try:
+                vidpn = VidPn(self._query, arguments.hDesiredVidPn)
+                with vidpn.paths() as paths:
+                    arguments.IsVidPnSupported = all(self._path_supported(vidpn, path) for path in paths)
+            except VidPnError:
+                return NTSTATUS.STATUS_GRAPHICS_INVALID_VIDPN_TOPOLOGY
         return OK
 
-    def _path_supported(self, vidpn: int, path: D3DKMDT_VIDPN_PRESENT_PATH) -> bool:
+    def _path_supported(self, vidpn: VidPn, path: D3DKMDT_VIDPN_PRESENT_PATH) -> bool:
         head = path.VidPnSourceId
-        if head >= self.heads or path.VidPnTargetId != head:
+        if head >= self.heads or path.VidPnTargetId != head or not _plain(path.ContentTransformation):
             return False
-        transformation = path.ContentTransformation
-        unpinned = (D3DKMDT_VIDPN_PRESENT_PATH_SCALING.UNPINNED, D3DKMDT_VIDPN_PRESENT_PATH_SCALING.NOTSPECIFIED)
-        if transformation.Scaling not in (D3DKMDT_VIDPN_PRESENT_PATH_SCALING.IDENTITY, *unpinned):
+        source, target = vidpn.pinned_source(head), vidpn.pinned_target(head)
+        if source is not None and not self._source_fits(head, source):
             return False
-        free = (D3DKMDT_VIDPN_PRESENT_PATH_ROTATION.UNPINNED, D3DKMDT_VIDPN_PRESENT_PATH_ROTATION.NOTSPECIFIED)
-        if transformation.Rotation not in (D3DKMDT_VIDPN_PRESENT_PATH_ROTATION.IDENTITY, *free):
-            return False
-        source, target = self._pinned_source(vidpn, head), self._pinned_target(vidpn, head)
-        if source is not None and not self._source_mode_fits(head, source):
+        if target is not None and not self._target_fits(head, target):
             return False
         if source is not None and target is not None:
             # No scaler: what is scanned out is what the signal carries.
-            size, active = source.Format.PrimSurfSize, target.VideoSignalInfo.ActiveSize
-            return (size.cx, size.cy) == (active.cx, active.cy)
+            return (source.width, source.height) == (target.width, target.height)
         return True
 
-    def _source_mode_fits(self, head: int, mode: D3DKMDT_VIDPN_SOURCE_MODE) -> bool:
+    def _source_fits(self, head: int, mode: SourceMode) -> bool:
         width, height = self.max_size(head)
-        size = mode.Format.PrimSurfSize
-        return 0 < size.cx <= width and 0 < size.cy <= height and mode.Format.PixelFormat in SCANOUT_BY_DDI_FORMAT
+        format = SCANOUT_BY_DDI_FORMAT.get(mode.format)
+        if format is None or not (0 < mode.width <= width and 0 < mode.height <= height):
+            return False
+        return mode.stride == 0 or mode.stride >= mode.width * FORMATS[format].bytes_per_block
 
-    def enumerate(self, arguments: DXGKARG_ENUMVIDPNCOFUNCMODALITY) -> NTSTATUS:
+    def _target_fits(self, head: int, mode: TargetMode) -> bool:
+        width, height = self.max_size(head)
+        if not (0 < mode.width <= width and 0 < mode.height <= height):
+            return False
+        return 0 < mode.denominator <= mode.numerator <= MAX_REFRESH * mode.denominator
+
+    def enumerate(self, arguments: DXGKARG_ENUMVIDPNCOFUNCMODALITY) -> int:
         """DxgkDdiEnumVidPnCofuncModality: fill every unpinned mode set but the pivot's."""
-        vidpn = arguments.hConstrainingVidPn
-        pivot, kinds = arguments.EnumPivotType, D3DKMDT_ENUMCOFUNCMODALITY_PIVOT_TYPE
-        for path in self._paths(vidpn):
-            head = path.VidPnSourceId
-            if head >= self.heads or path.VidPnTargetId != head:
-                return NTSTATUS.STATUS_GRAPHICS_INVALID_VIDPN_TOPOLOGY
-            source, target = self._pinned_source(vidpn, head), self._pinned_target(vidpn, head)
-            if source is None and not (pivot == kinds.VIDPNSOURCE and arguments.VidPnSourceId == head):
-                sizes = self.sizes(head) if target is None else [_region(target.VideoSignalInfo.ActiveSize)]
-                self._assign_source_modes(vidpn, head, sizes)
-            if target is None and not (pivot == kinds.VIDPNTARGET and arguments.VidPnTargetId == head):
-                sizes = self.sizes(head) if source is None else [_region(source.Format.PrimSurfSize)]
-                self._assign_target_modes(vidpn, head, sizes)
-            transformation = path.ContentTransformation
-            if pivot != kinds.SCALING:
-                transformation.ScalingSupport = D3DKMDT_VIDPN_PRESENT_PATH_SCALING_SUPPORT.Identity
-            if pivot != kinds.ROTATION:
-                transformation.RotationSupport = D3DKMDT_VIDPN_PRESENT_PATH_ROTATION_SUPPORT.Identity
-            topology, functions = self._topology(vidpn)
-            _must(functions.pfnUpdatePathSupportInfo)(topology, path)
+        try:
+            vidpn = VidPn(self._query, arguments.hConstrainingVidPn)
+            with vidpn.paths() as paths:
+                if any(path.VidPnSourceId >= self.heads or path.VidPnTargetId != path.VidPnSourceId for path in paths):
+                    return NTSTATUS.STATUS_GRAPHICS_INVALID_VIDPN_TOPOLOGY
+                for path in paths:
+                    self._enumerate_path(vidpn, path, arguments)
+        except VidPnError as error:
+            return error.status
         return OK
+
+    def _enumerate_path(
+        self, vidpn: VidPn, path: D3DKMDT_VIDPN_PRESENT_PATH, arguments: DXGKARG_ENUMVIDPNCOFUNCMODALITY
+    ) -> None:
+        head, pivot, kinds = path.VidPnSourceId, arguments.EnumPivotType, D3DKMDT_ENUMCOFUNCMODALITY_PIVOT_TYPE
+        source, target = vidpn.pinned_source(head), vidpn.pinned_target(head)
+        if source is not None:
+            vidpn.assign_multisampling(head)
+        elif not (pivot == kinds.VIDPNSOURCE and arguments.VidPnSourceId == head):
+            vidpn.assign_source_modes(
+                head, _rendering_formats(self.sizes(head) if target is None else [(target.width, target.height)])
+            )
+        if target is None and not (pivot == kinds.VIDPNTARGET and arguments.VidPnTargetId == head):
+            self._assign_signals(vidpn, head, self.sizes(head) if source is None else [(source.width, source.height)])
+        transformation = path.ContentTransformation
+        if transformation.Scaling in _SCALING_FREE and pivot != kinds.SCALING:
+            transformation.ScalingSupport = D3DKMDT_VIDPN_PRESENT_PATH_SCALING_SUPPORT.Identity
+        if transformation.Rotation in _ROTATION_FREE and pivot != kinds.ROTATION:
+            transformation.RotationSupport = D3DKMDT_VIDPN_PRESENT_PATH_ROTATION_SUPPORT.Identity
+        vidpn.update_support(path)
+
+    def _assign_signals(self, vidpn: VidPn, head: int, sizes: list[tuple[int, int]], *, pin: bool = False) -> None:
+        native, rate = self.native_size(head), self.refresh(head)
+        preferences = D3DKMDT_MODE_PREFERENCE
+        signals = [(_signal(*s, rate), preferences.PREFERRED if s == native else preferences.NOTPREFERRED) for s in sizes]
+        vidpn.assign_target_modes(head, signals, pin=pin)
 
     def recommend(self, arguments: DXGKARG_RECOMMENDFUNCTIONALVIDPN) -> NTSTATUS:
         """DxgkDdiRecommendFunctionalVidPn: each head with its monitor's own mode."""
-        vidpn = arguments.hRecommendedFunctionalVidPn
-        topology, functions = self._topology(vidpn)
-        for head in range(self.heads):
-            status, path = _must(functions.pfnCreateNewPathInfo)(topology)
-            if status != OK or path is None:
-                return NTSTATUS.STATUS_NO_MEMORY
-            path.VidPnSourceId = path.VidPnTargetId = head
-            _must(functions.pfnAddPath)(topology, path)
-            for assign in (self._assign_source_modes, self._assign_target_modes):
-                assign(vidpn, head, [self.native_size(head)], pin=True)
+        try:
+            vidpn = VidPn(self._query, arguments.hRecommendedFunctionalVidPn)
+            for head in range(self.heads):
+                vidpn.add_path(head, head)
+                vidpn.assign_source_modes(head, _rendering_formats([self.native_size(head)]), pin=True)
+                self._assign_signals(vidpn, head, [self.native_size(head)], pin=True)
+        except VidPnError:
+            return NTSTATUS.STATUS_GRAPHICS_NO_RECOMMENDED_FUNCTIONAL_VIDPN
         return OK
 
     # ----- commit ----------------------------------------------------------------------------------------------------------
 
     def commit(self, arguments: DXGKARG_COMMITVIDPN) -> NTSTATUS:
-        """DxgkDdiCommitVidPn: program the heads of the affected sources; a source without a path goes dark."""
-        vidpn = arguments.hFunctionalVidPn
-        paths = {path.VidPnSourceId: path for path in self._paths(vidpn)} if vidpn else {}
-        modes: dict[int, D3DKMDT_VIDPN_SOURCE_MODE] = {}
-        for head, path in paths.items():
-            mode = self._pinned_source(vidpn, head)
-            if mode is None or not self._path_supported(vidpn, path):
-                return NTSTATUS.STATUS_GRAPHICS_INVALID_VIDPN_TOPOLOGY
-            modes[head] = mode
-        for head in range(self.heads):
-            if arguments.AffectedVidPnSourceId not in (D3DDDI_ID_ALL, head):
-                continue
+        """DxgkDdiCommitVidPn: program the heads of the affected sources, all or none; a source without a path goes dark.
+
+        What a head shows is told later: it is black until SetVidPnSourceVisibility.
+        """
+        affected = range(self.heads)
+        if arguments.AffectedVidPnSourceId != D3DDDI_ID_ALL:
+            if arguments.AffectedVidPnSourceId not in affected:
+                return NTSTATUS.STATUS_GRAPHICS_INVALID_VIDEO_PRESENT_SOURCE
+            affected = range(arguments.AffectedVidPnSourceId, arguments.AffectedVidPnSourceId + 1)
+        modes: dict[int, tuple[SourceMode, TargetMode]] = {}
+        try:
+            if arguments.hFunctionalVidPn:
+                vidpn = VidPn(self._query, arguments.hFunctionalVidPn)
+                with vidpn.paths() as paths:
+                    for path in (p for p in paths if len(affected) > 1 or p.VidPnSourceId in affected):
+                        source, target = vidpn.pinned_source(path.VidPnSourceId), vidpn.pinned_target(path.VidPnTargetId)
+                        if source is None or target is None or not self._path_supported(vidpn, path):
+                            return NTSTATUS.STATUS_GRAPHICS_INVALID_VIDPN_TOPOLOGY
+                        modes[path.VidPnSourceId] = source, target
+        except VidPnError:
+            return NTSTATUS.STATUS_GRAPHICS_INVALID_VIDPN_TOPOLOGY
+        for head in affected:
             if head in modes:
-                self._program(head, modes[head], self._pinned_target(vidpn, head))
+                self._program(head, *modes[head])
             else:
                 self._set_control(head, HeadControl(0))
         return OK
 
-    def _program(self, head: int, mode: D3DKMDT_VIDPN_SOURCE_MODE, target: D3DKMDT_VIDPN_TARGET_MODE | None) -> None:
-        size, format = mode.Format.PrimSurfSize, SCANOUT_BY_DDI_FORMAT[mode.Format.PixelFormat]
-        self._write(head, HeadRegister.WIDTH, size.cx)
-        self._write(head, HeadRegister.HEIGHT, size.cy)
-        self._write(head, HeadRegister.PITCH, mode.Format.Stride or align_up(size.cx * FORMATS[format].bytes_per_block, 64))
-        self._write(head, HeadRegister.FORMAT, format)
-        if target is not None:
-            rate = target.VideoSignalInfo.VSyncFreq
-            self._write(head, HeadRegister.REFRESH_NUMERATOR, rate.Numerator)
-            self._write(head, HeadRegister.REFRESH_DENOMINATOR, rate.Denominator)
-        self._set_control(head, HeadControl.ENABLE | HeadControl.VSYNC_INTERRUPT | (self._control[head] & HeadControl.VISIBLE))
+    def _program(self, head: int, source: SourceMode, target: TargetMode) -> None:
+        format = SCANOUT_BY_DDI_FORMAT[source.format]
+        self._write(head, HeadRegister.WIDTH, source.width)
+        self._write(head, HeadRegister.HEIGHT, source.height)
+        self._set_surface(head, source.stride or _pitch(source.width, format), format)
+        self._write(head, HeadRegister.REFRESH_NUMERATOR, target.numerator)
+        self._write(head, HeadRegister.REFRESH_DENOMINATOR, target.denominator)
+        self._set_control(head, HeadControl.ENABLE | self._vsync)
+
+    def _set_surface(self, head: int, pitch: int, format: Format) -> None:
+        if self._surface[head] != (pitch, format):
+            self._surface[head] = (pitch, format)
+            self._write(head, HeadRegister.PITCH, pitch)
+            self._write(head, HeadRegister.FORMAT, format)
 
     def set_address(self, arguments: DXGKARG_SETVIDPNSOURCEADDRESS, allocation: Allocation | None) -> NTSTATUS:
         """DxgkDdiSetVidPnSourceAddress: latched at the next vertical sync, or at once for immediate flips and mode changes."""
@@ -210,10 +249,9 @@ class Display:
         if head >= self.heads:
             return NTSTATUS.STATUS_INVALID_PARAMETER
         flags = DXGK_SETVIDPNSOURCEADDRESS_FLAGS
-        if allocation is not None and arguments.Flags & flags.ModeChange:
-            self._write(head, HeadRegister.PITCH, allocation.pitch)
-            self._write(head, HeadRegister.FORMAT, allocation.format)
-        self._write(head, HeadRegister.SURFACE_LO, arguments.PrimaryAddress & 0xFFFF_FFFF)
+        if allocation is not None:
+            self._set_surface(head, allocation.pitch, allocation.format)
+        self._write(head, HeadRegister.SURFACE_LO, arguments.PrimaryAddress)
         self._write(head, HeadRegister.SURFACE_HI, arguments.PrimaryAddress >> 32)
         at_once = arguments.Flags & (flags.FlipImmediate | flags.ModeChange)
         self._write(head, HeadRegister.FLIP, Flip.IMMEDIATE if at_once else Flip.ON_VSYNC)
@@ -229,101 +267,36 @@ class Display:
         return OK
 
     def enable_vsync(self, enable: bool) -> None:
-        """Raise vertical sync interrupts, or stop."""
+        """Raise vertical sync interrupts, or stop: for all heads, now and after every mode change."""
+        self._vsync = HeadControl.VSYNC_INTERRUPT if enable else HeadControl(0)
         for head, control in enumerate(self._control):
             if control & HeadControl.ENABLE:
-                quiet = control & ~HeadControl.VSYNC_INTERRUPT
-                self._set_control(head, quiet | (HeadControl.VSYNC_INTERRUPT if enable else HeadControl(0)))
+                self._set_control(head, control & ~HeadControl.VSYNC_INTERRUPT | self._vsync)
+
+    def scan_line(self, arguments: DXGKARG_GETSCANLINE) -> NTSTATUS:
+        """DxgkDdiGetScanLine."""
+        head = arguments.VidPnTargetId
+        if head >= self.heads:
+            return NTSTATUS.STATUS_INVALID_PARAMETER
+        line, height = self._read(head, HeadRegister.SCAN_LINE), self._read(head, HeadRegister.HEIGHT)
+        arguments.InVerticalBlank, arguments.ScanLine = line >= height, line
+        return OK
 
     def update_path(self, arguments: DXGKARG_UPDATEACTIVEVIDPNPRESENTPATH) -> NTSTATUS:
         """DxgkDdiUpdateActiveVidPnPresentPath: gamma; rotation and scaling other than identity are not supported."""
         path = arguments.VidPnPresentPathInfo
         head = path.VidPnSourceId
-        if head >= self.heads or path.VidPnTargetId != head:
+        if head >= self.heads or path.VidPnTargetId != head or not self._control[head] & HeadControl.ENABLE:
             return NTSTATUS.STATUS_GRAPHICS_PATH_NOT_IN_TOPOLOGY
-        ramp = path.GammaRamp
-        if ramp.Type == D3DDDI_GAMMARAMP_TYPE.DEFAULT:
-            table = np.tile(np.arange(256, dtype=np.uint16) * 257, 3)
-        elif ramp.Type == D3DDDI_GAMMARAMP_TYPE.RGB256x3x16 and ramp.Data is not None:
-            table = np.frombuffer(ramp.Data.tobytes(), np.uint16)
-        else:
-            return NTSTATUS.STATUS_INVALID_PARAMETER
+        if not _plain(path.ContentTransformation):
+            return NTSTATUS.STATUS_GRAPHICS_PATH_CONTENT_GEOMETRY_TRANSFORMATION_NOT_SUPPORTED
+        table = _gamma(path.GammaRamp)
+        if table is None:
+            return NTSTATUS.STATUS_GRAPHICS_GAMMA_RAMP_NOT_SUPPORTED
         self._write(head, HeadRegister.GAMMA_INDEX, 0)
         for entry in table.tolist():
             self._write(head, HeadRegister.GAMMA_DATA, entry)
         return OK
-
-    # ----- VidPN access ----------------------------------------------------------------------------------------------------
-
-    def _interface(self, vidpn: int) -> DXGK_VIDPN_INTERFACE:
-        status, functions = self._query(vidpn)
-        assert status == OK
-        assert functions is not None
-        return functions
-
-    def _topology(self, vidpn: int) -> tuple[int, Any]:
-        _, topology, functions = _must(self._interface(vidpn).pfnGetTopology)(vidpn)
-        return topology, functions
-
-    def _paths(self, vidpn: int) -> Iterator[D3DKMDT_VIDPN_PRESENT_PATH]:
-        topology, functions = self._topology(vidpn)
-        _, path = _must(functions.pfnAcquireFirstPathInfo)(topology)
-        while path is not None:
-            _, following = _must(functions.pfnAcquireNextPathInfo)(topology, path)
-            yield path
-            path = following
-
-    def _pinned_source(self, vidpn: int, head: int) -> D3DKMDT_VIDPN_SOURCE_MODE | None:
-        functions = self._interface(vidpn)
-        _, mode_set, modes = _must(functions.pfnAcquireSourceModeSet)(vidpn, head)
-        if modes is None:
-            return None
-        _, mode = _must(modes.pfnAcquirePinnedModeInfo)(mode_set)
-        _must(functions.pfnReleaseSourceModeSet)(vidpn, mode_set)
-        pinned: D3DKMDT_VIDPN_SOURCE_MODE | None = mode
-        return pinned
-
-    def _pinned_target(self, vidpn: int, head: int) -> D3DKMDT_VIDPN_TARGET_MODE | None:
-        functions = self._interface(vidpn)
-        _, mode_set, modes = _must(functions.pfnAcquireTargetModeSet)(vidpn, head)
-        if modes is None:
-            return None
-        _, mode = _must(modes.pfnAcquirePinnedModeInfo)(mode_set)
-        _must(functions.pfnReleaseTargetModeSet)(vidpn, mode_set)
-        pinned: D3DKMDT_VIDPN_TARGET_MODE | None = mode
-        return pinned
-
-    def _assign_source_modes(self, vidpn: int, head: int, sizes: list[tuple[int, int]], *, pin: bool = False) -> None:
-        functions = self._interface(vidpn)
-        _, mode_set, modes = _must(functions.pfnCreateNewSourceModeSet)(vidpn, head)
-        assert modes is not None
-        first = None
-        for width, height in sizes:
-            for ddi_format, format in SCANOUT_BY_DDI_FORMAT.items():
-                _, mode = _must(modes.pfnCreateNewModeInfo)(mode_set)
-                mode.Type = D3DKMDT_VIDPN_SOURCE_MODE_TYPE.GRAPHICS
-                mode.Format = _rendering_format(width, height, ddi_format, format)
-                _must(modes.pfnAddMode)(mode_set, mode)
-                first = mode if first is None else first
-        if pin and first is not None:
-            _must(modes.pfnPinMode)(mode_set, first.Id)
-        _must(functions.pfnAssignSourceModeSet)(vidpn, head, mode_set)
-
-    def _assign_target_modes(self, vidpn: int, head: int, sizes: list[tuple[int, int]], *, pin: bool = False) -> None:
-        functions = self._interface(vidpn)
-        _, mode_set, modes = _must(functions.pfnCreateNewTargetModeSet)(vidpn, head)
-        assert modes is not None
-        first = None
-        for width, height in sizes:
-            _, mode = _must(modes.pfnCreateNewModeInfo)(mode_set)
-            mode.VideoSignalInfo = _signal(width, height, self.refresh(head))
-            native = (width, height) == self.native_size(head)
-            mode.Preference = D3DKMDT_MODE_PREFERENCE.PREFERRED if native else D3DKMDT_MODE_PREFERENCE.NOTPREFERRED
-            _must(modes.pfnAddMode)(mode_set, mode)
-            first = mode if first is None else first
-        if pin and first is not None:
-            _must(modes.pfnPinMode)(mode_set, first.Id)
-        _must(functions.pfnAssignTargetModeSet)(vidpn, head, mode_set)
 
     # ----- registers -------------------------------------------------------------------------------------------------------
 
@@ -338,14 +311,39 @@ class Display:
         self._write(head, HeadRegister.CONTROL, control)
 
 
-def _region(region: D3DKMDT_2DREGION) -> tuple[int, int]:
-    return region.cx, region.cy
+def _plain(transformation: D3DKMDT_VIDPN_PRESENT_PATH_TRANSFORMATION) -> bool:
+    """Whether a path neither scales nor rotates, or leaves it open."""
+    return transformation.Scaling in (_SCALING.IDENTITY, *_SCALING_FREE) and transformation.Rotation in (
+        _ROTATION.IDENTITY,
+        *_ROTATION_FREE,
+    )
 
 
-def _rendering_format(width: int, height: int, ddi_format: int, format: Format) -> D3DKMDT_GRAPHICS_RENDERING_FORMAT:
-    size = D3DKMDT_2DREGION(width, height)
-    stride = align_up(width * FORMATS[format].bytes_per_block, 64)
-    return D3DKMDT_GRAPHICS_RENDERING_FORMAT(size, D3DKMDT_2DREGION(width, height), stride, D3DDDIFORMAT(ddi_format))
+def _gamma(ramp: D3DKMDT_GAMMA_RAMP) -> npt.NDArray[np.uint16] | None:
+    """The entries of all three channels; None for a ramp that the head cannot take."""
+    if ramp.Type == D3DDDI_GAMMARAMP_TYPE.DEFAULT:
+        return np.tile(np.arange(256, dtype=np.uint16) * np.uint16(257), 3)
+    if ramp.Type == D3DDDI_GAMMARAMP_TYPE.RGB256x3x16 and ramp.Data is not None and ramp.Data.nbytes == 2 * _GAMMA_ENTRIES:
+        return np.frombuffer(ramp.Data.tobytes(), np.uint16)
+    return None
+
+
+def _pitch(width: int, format: Format) -> int:
+    return align_up(width * FORMATS[format].bytes_per_block, PITCH_ALIGNMENT)
+
+
+def _rendering_formats(sizes: list[tuple[int, int]]) -> list[D3DKMDT_GRAPHICS_RENDERING_FORMAT]:
+    """Every size in every format that can be scanned out, size by size."""
+    return [
+        D3DKMDT_GRAPHICS_RENDERING_FORMAT(
+            D3DKMDT_2DREGION(width, height),
+            D3DKMDT_2DREGION(width, height),
+            _pitch(width, format),
+            D3DDDIFORMAT(ddi_format),
+        )
+        for width, height in sizes
+        for ddi_format, format in SCANOUT_BY_DDI_FORMAT.items()
+    ]
 
 
 def _signal(width: int, height: int, rate: D3DDDI_RATIONAL) -> D3DKMDT_VIDEO_SIGNAL_INFO:

@@ -2,7 +2,8 @@
 
 Models "dxgkddi_buildpagingbuffer" and its operations. Paging buffers are the driver's own: their packets are privileged and name
 system memory by bus address. Operations are appended; one that does not fit answers STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER and is
-asked again with a fresh buffer.
+asked again with a fresh buffer; MultipassOffset counts its packets. The first operation of a buffer takes its private data.
+Operations of the GPU virtual address model and of capabilities that this driver does not report are STATUS_NOT_SUPPORTED.
 """
 
 from __future__ import annotations
@@ -12,8 +13,6 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from miniport.mdl import mdl_address
-from miniport.private import DmaFlag, write_dma_private
 from wddm.ddi.d3dkmddi import (
     DXGK_BUILDPAGINGBUFFER_DISCARD_CONTENT,
     DXGK_BUILDPAGINGBUFFER_FILL,
@@ -29,6 +28,9 @@ from wddm.ddi.d3dkmddi import (
 from wddm.ddi.status import NTSTATUS
 from wddm.hw.memory import PAGE_SIZE
 from wddm.hw.packets import PACKET, PACKET_SIZE, Op
+
+from .mdl import mdl_address
+from .private import DMA_PRIVATE_SIZE, DmaFlag, write_dma_private
 
 #: Bytes moved by one packet: small enough that the copy node can be preempted often, and that extents fit 32 bits.
 TRANSFER_CHUNK: Final = 1 << 26
@@ -58,7 +60,8 @@ def build_paging_buffer(arguments: DXGKARG_BUILDPAGINGBUFFER) -> NTSTATUS:
     count = min(len(rows), arguments.DmaSize // PACKET_SIZE)
     arguments.pDmaBuffer[: count * PACKET_SIZE] = rows[:count].view(np.uint8)
     arguments.DmaBufferUsed = count * PACKET_SIZE
-    write_dma_private(arguments.pDmaBufferPrivateData, DmaFlag.PRIVILEGED)
+    if write_dma_private(arguments.pDmaBufferPrivateData, DmaFlag.PRIVILEGED):
+        arguments.DmaBufferPrivateDataUsed = DMA_PRIVATE_SIZE  # later operations find none left
     if count < len(rows):
         arguments.MultipassOffset += count
         return NTSTATUS.STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER

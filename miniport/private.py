@@ -1,6 +1,7 @@
 """The private data of a DMA buffer: what Render, Present, BuildPagingBuffer and SignalMonitoredFence leave for SubmitCommand.
 
-Dxgkrnl gives each DMA buffer this many bytes, zeroed when it is made, and never looks inside.
+Dxgkrnl gives each DMA buffer this many bytes, zeroed when it is made, and never looks inside. Buffers are used again: a record is
+spent, that is zeroed, when its submission has completed or will never run, so that nothing of it is done a second time.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ DMA_PRIVATE: Final = np.dtype(
 DMA_PRIVATE_SIZE: Final = 64
 assert DMA_PRIVATE.itemsize == DMA_PRIVATE_SIZE
 
+#: One element of DMA_PRIVATE, sharing the buffer's bytes.
+Record = npt.NDArray[Any]
+
 
 class DmaFlag(IntFlag):
     """How a DMA buffer is to run."""
@@ -34,20 +38,28 @@ class DmaFlag(IntFlag):
     PRIVILEGED = 2  #: built by the kernel driver itself
 
 
-def dma_private(data: npt.NDArray[np.uint8] | None) -> npt.NDArray[Any] | None:
+def dma_private(data: npt.NDArray[np.uint8] | None) -> Record | None:
     """The record in a DMA buffer's private data, or None where there is none."""
     if data is None or data.nbytes < DMA_PRIVATE_SIZE:
         return None
-    record: npt.NDArray[Any] = data[:DMA_PRIVATE_SIZE].view(DMA_PRIVATE)
+    record: Record = data[:DMA_PRIVATE_SIZE].view(DMA_PRIVATE)
     return record
 
 
-def write_dma_private(data: npt.NDArray[np.uint8] | None, flags: DmaFlag) -> None:
-    """Start a fresh DMA buffer: these flags, no signals."""
+def write_dma_private(data: npt.NDArray[np.uint8] | None, flags: DmaFlag) -> bool:
+    """Start a fresh DMA buffer: these flags, no signals. False when there is no room for the record."""
     record = dma_private(data)
+    if record is None:
+        return False
+    record[:] = 0
+    record["flags"] = flags
+    return True
+
+
+def spend(record: Record | None) -> None:
+    """What the record asks for has been done, or never will be."""
     if record is not None:
         record[:] = 0
-        record["flags"] = flags
 
 
 def add_signal(data: npt.NDArray[np.uint8] | None, address: int, value: int) -> bool:

@@ -44,6 +44,19 @@ def preference(segments: list[int]) -> int:
     return word
 
 
+def choose(sizes: MemorySizes, *, cpu_access: bool, primary: bool) -> list[int]:
+    """Where an allocation may live, the best place first. Segments without memory are left out.
+
+    What the processor locks lives in system memory, which it and the GPU see alike through the aperture. Everything else prefers
+    the memory that the processor cannot see, and keeps the window free; when local memory is full, the aperture serves (slower on
+    real hardware, right everywhere). Primaries are scanned out of local memory alone.
+    """
+    if cpu_access:
+        return [SEGMENT_APERTURE]
+    local = [s for s, size in ((SEGMENT_LOCAL, sizes.local - sizes.visible), (SEGMENT_VISIBLE, sizes.visible)) if size]
+    return local if primary else [*local, SEGMENT_APERTURE]
+
+
 def descriptors(sizes: MemorySizes) -> list[DXGK_SEGMENTDESCRIPTOR]:
     """The three segments."""
     hidden = sizes.local - sizes.visible

@@ -1,22 +1,22 @@
 """The rings: DxgkDdiPatch, SubmitCommand, PreemptCommand, engine reset, and what the scheduler is told about fences.
 
 Models "dxgkddi_patch", "dxgkddi_submitcommand", "dxgkddi_preemptcommand", "dxgkddi_resetengine" and "supplying fence identifiers".
-One ring per node in system memory; a submission is one ring entry and a write of the tail register. Fence ids are 32 bits and
-compared with wraparound. Nothing here waits.
+One ring per node in system memory; a submission is one ring entry and a write of the tail register. Nothing here waits.
+
+What the hardware reports is believed only for fence ids that it still has: reports that were under way when the engine was reset
+arrive after it, and say nothing about what was submitted since. So do preemptions that a reset has overtaken.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from miniport.hardware import Registers
-from miniport.private import DmaFlag, dma_private
-from miniport.render import write_addresses
 from wddm.ddi.d3dkmddi import (
     DXGK_INTERRUPT_DMA_COMPLETED,
     DXGK_INTERRUPT_DMA_PREEMPTED,
@@ -30,20 +30,27 @@ from wddm.ddi.d3dkmddi import (
     DXGKARG_SUBMITCOMMAND,
 )
 from wddm.hw.packets import RING_ENTRY, RING_ENTRY_SIZE, RingFlag, RingOp
-from wddm.hw.registers import NodeControl, NodeRegister
+from wddm.hw.registers import NodeControl, NodeRegister, NodeStatus
 
-#: Entries of a ring: more than HwQueuePacketCap allows in flight, so that it never wraps onto work that waits.
+from .hardware import Registers
+from .private import DmaFlag, Record, dma_private, spend
+from .render import write_addresses
+
+#: Entries of a ring: more than can be in flight, so that it never wraps onto work that waits.
 RING_ENTRIES: Final = 64
 #: Packets that the scheduler may have queued in hardware on one node.
 HW_QUEUE_PACKET_CAP: Final = 8
+#: Contexts that one submission lets the hardware forget.
+FORGET_AT_ONCE: Final = 4
 RING_SIZE: Final = RING_ENTRIES * RING_ENTRY_SIZE
+assert HW_QUEUE_PACKET_CAP * (1 + FORGET_AT_ONCE) <= RING_ENTRIES
 
 Notify = Callable[[DXGK_INTERRUPT_DMA_COMPLETED | DXGK_INTERRUPT_DMA_PREEMPTED], None]
-
-
-def fence_after(a: int, b: int) -> bool:
-    """Whether fence id ``a`` is later than ``b``, across the wrap of 32 bits."""
-    return 0 < (a - b) & 0xFFFF_FFFF < 0x8000_0000
+_RING_FLAGS: Final = ((DmaFlag.CONTINUE, RingFlag.CONTINUE), (DmaFlag.PRIVILEGED, RingFlag.PRIVILEGED))
+_SUBMIT_FLAGS: Final = (
+    (DXGK_SUBMITCOMMANDFLAGS.NullRendering, RingFlag.NULL_RENDERING),
+    (DXGK_SUBMITCOMMANDFLAGS.Resubmission, RingFlag.RESUME),
+)
 
 
 def patch(arguments: DXGKARG_PATCH) -> None:
@@ -65,20 +72,32 @@ def patch(arguments: DXGKARG_PATCH) -> None:
     write_addresses(arguments.pDmaBuffer, offset[inside], address[inside])
 
 
+@dataclass(slots=True)
+class Submission:
+    """What the hardware has and has not reported. ``context`` is ours; ``forgets``: the hardware contexts that its ring entry has
+    CONTEXT_DESTROY entries before it for."""
+
+    fence: int
+    context: int
+    private: Record | None
+    forgets: list[int]
+
+
 class NodeQueue:
-    """One node: its ring and the fence ids that are in it."""
+    """One node: its ring and what is in it."""
 
     def __init__(self, registers: Registers, node: int, memory: npt.NDArray[np.uint8], address: int) -> None:
         self._registers = registers
         self.node = node
-        self._entries: npt.NDArray[Any] = memory[: RING_ENTRIES * RING_ENTRY_SIZE].view(RING_ENTRY)
+        self._entries: npt.NDArray[Any] = memory[:RING_SIZE].view(RING_ENTRY)
         self._address = address
         self._tail = 0
-        self.submitted: deque[int] = deque()  #: ids given to the hardware and not reported complete, in order
-        self.last_completed = 0
+        self.submitted: deque[Submission] = deque()  #: in order
+        self.last_completed = 0  #: newest id of which everything up to it is over
         self.last_submitted = 0
         self._preempting: int | None = None
-        self._asked_at: int | None = None
+        self._dying: deque[int] = deque()  # hardware contexts that nobody needs any more
+        self._asked_at = 0  # last_completed when somebody wanted to know about progress
 
     def start(self) -> None:
         """Program the ring and let the node fetch."""
@@ -88,71 +107,106 @@ class NodeQueue:
         write(self.node, NodeRegister.RING_ENTRIES, RING_ENTRIES)
         write(self.node, NodeRegister.CONTROL, NodeControl.ENABLE)
         self._tail = 0
-        self.submitted.clear()
+        self._preempting = None
+        self._asked_at = self.last_completed
 
-    def submit(self, arguments: DXGKARG_SUBMITCOMMAND, context: int) -> None:
-        """DxgkDdiSubmitCommand. ``context`` is the hardware context, 0 for system work."""
-        flags = RingFlag.INTERRUPT
+    # ----- submission ------------------------------------------------------------------------------------------------------
+
+    def submit(self, arguments: DXGKARG_SUBMITCOMMAND, context: int, hardware: int) -> bool:
+        """DxgkDdiSubmitCommand. ``context`` is our handle, ``hardware`` its number there; both 0 for system work.
+
+        False when the hardware has HW_QUEUE_PACKET_CAP submissions already.
+        """
+        if len(self.submitted) >= HW_QUEUE_PACKET_CAP:
+            return False
         begin = arguments.DmaBufferPrivateDataSubmissionStartOffset
-        data = None if arguments.pDmaBufferPrivateData is None else arguments.pDmaBufferPrivateData[begin:]
-        record = dma_private(data)
-        signals: list[tuple[int, int]] = []
+        data = arguments.pDmaBufferPrivateData if arguments.DmaBufferPrivateDataSize else None
+        record = dma_private(None if data is None else data[begin:])
+        flags, signals = int(RingFlag.INTERRUPT), []
         if record is not None:
-            private = DmaFlag(int(record["flags"][0]))
-            if private & DmaFlag.CONTINUE:
-                flags |= RingFlag.CONTINUE
-            if private & DmaFlag.PRIVILEGED:
-                flags |= RingFlag.PRIVILEGED
-            count = int(record["signal_count"][0])
-            signals = [(int(record["signal_address"][0, i]), int(record["signal_value"][0, i])) for i in range(count)]
-        if arguments.Flags & DXGK_SUBMITCOMMANDFLAGS.NullRendering:
-            flags |= RingFlag.NULL_RENDERING
-        if arguments.Flags & DXGK_SUBMITCOMMANDFLAGS.Resubmission:
-            flags |= RingFlag.RESUME
+            asked = int(record["flags"][0])
+            flags |= sum(to for mask, to in _RING_FLAGS if asked & mask)
+            for slot in range(int(record["signal_count"][0])):
+                signals.append((int(record["signal_address"][0, slot]), int(record["signal_value"][0, slot])))
+        flags |= sum(to for mask, to in _SUBMIT_FLAGS if arguments.Flags & mask)
+        forgets = [self._dying.popleft() for _ in range(min(FORGET_AT_ONCE, len(self._dying)))]
+        for number in forgets:
+            # Done when everything before it is: it reports what is true then, without an interrupt.
+            self._put(RingOp.CONTEXT_DESTROY, 0, self._newest, number, 0, 0, [])
         size = arguments.DmaBufferSubmissionEndOffset - arguments.DmaBufferSubmissionStartOffset
-        self._put(
-            op=RingOp.SUBMIT,
-            flags=flags,
-            fence=arguments.SubmissionFenceId,
-            context=context,
-            address=arguments.DmaBufferPhysicalAddress + arguments.DmaBufferSubmissionStartOffset if size else 0,
-            size=size,
-            signals=signals,
-        )
+        address = arguments.DmaBufferPhysicalAddress + arguments.DmaBufferSubmissionStartOffset if size else 0
+        self._put(RingOp.SUBMIT, flags, arguments.SubmissionFenceId, hardware, address, size, signals)
+        self.submitted.append(Submission(arguments.SubmissionFenceId, context, record, forgets))
+        self.last_submitted = arguments.SubmissionFenceId
+        self._registers.write_node(self.node, NodeRegister.RING_TAIL, self._tail)
+        return True
+
+    @property
+    def _newest(self) -> int:
+        """The fence id of the last entry of the ring."""
+        return self.submitted[-1].fence if self.submitted else self.last_completed
 
     def _put(
-        self, *, op: RingOp, flags: int, fence: int, context: int, address: int, size: int, signals: list[tuple[int, int]]
+        self, op: RingOp, flags: int, fence: int, context: int, address: int, size: int, signals: list[tuple[int, int]]
     ) -> None:
         (a1, v1), (a2, v2) = [*signals, (0, 0), (0, 0)][:2]
         self._entries[self._tail % RING_ENTRIES] = (op, flags, fence, context, address, size, 0, a1, v1, a2, v2)
         self._tail += 1
-        self.submitted.append(fence)
-        self.last_submitted = fence
-        self._registers.write_node(self.node, NodeRegister.RING_TAIL, self._tail)
+
+    def forget(self, hardware: int) -> None:
+        """Nobody needs a hardware context any more: the hardware is told with the next submission."""
+        self._dying.append(hardware)
+
+    # ----- what the hardware reports -----------------------------------------------------------------------------------------
+
+    def has(self, fence: int) -> bool:
+        """Whether the hardware has this submission, as far as it has reported."""
+        return any(s.fence == fence for s in self.submitted)
+
+    def completed(self, fence: int) -> bool:
+        """The hardware has completed ``fence`` and all before it; False when that is no news."""
+        if not self.has(fence):
+            return False
+        while True:
+            done = self.submitted.popleft()
+            spend(done.private)
+            self.last_completed = done.fence
+            if done.fence == fence:
+                return True
+
+    def preempted(self, preempt_fence: int, completed: int) -> bool:
+        """The ring was emptied; what had not completed is no longer in the hardware. False when nobody waits for that."""
+        if preempt_fence != self._preempting:
+            return False
+        self._preempting = None
+        self.completed(completed)
+        self._take_back()
+        return True
+
+    def faulted(self, fence: int) -> Submission | None:
+        """The submission at which the node stopped; 0 says that its ring entry could not be read. None when it is not there."""
+        for submission in self.submitted:
+            if fence in (submission.fence, 0):
+                return submission
+        return None
+
+    def _take_back(self) -> None:
+        """The hardware has nothing any more; whatever is submitted again brings its private data along."""
+        for submission in self.submitted:
+            self._dying.extend(submission.forgets)
+        self.submitted.clear()
+
+    # ----- preemption, progress, reset -----------------------------------------------------------------------------------------
 
     def preempt(self, arguments: DXGKARG_PREEMPTCOMMAND, notify: Notify) -> None:
         """DxgkDdiPreemptCommand. When everything is complete and reported, the answer is given at once."""
+        self._asked_at = self.last_completed
         if not self.submitted:
             notify(DXGK_INTERRUPT_DMA_PREEMPTED(arguments.PreemptionFenceId, self.last_completed, self.node))
             return
         self._preempting = arguments.PreemptionFenceId
         self._registers.write_node(self.node, NodeRegister.PREEMPT_FENCE, arguments.PreemptionFenceId)
         self._registers.write_node(self.node, NodeRegister.CONTROL, NodeControl.ENABLE | NodeControl.PREEMPT)
-
-    def completed(self, fence: int) -> bool:
-        """The hardware has completed ``fence``; False when that had been reported before."""
-        if not fence_after(fence, self.last_completed):
-            return False
-        while self.submitted and not fence_after(self.submitted[0], fence):
-            self.submitted.popleft()
-        self.last_completed = fence
-        return True
-
-    def preempted(self, completed: int) -> None:
-        """The ring was emptied; what had not completed is no longer in the hardware."""
-        self.completed(completed)
-        self.submitted.clear()
-        self._preempting = None
 
     def query_fence(self, arguments: DXGKARG_QUERYCURRENTFENCE, notify: Notify) -> None:
         """DxgkDdiQueryCurrentFence: report what was not reported yet, before returning."""
@@ -162,24 +216,35 @@ class NodeQueue:
         arguments.CurrentFence = self.last_completed
 
     def query_status(self, arguments: DXGKARG_QUERYENGINESTATUS) -> None:
-        """DxgkDdiQueryEngineStatus: has anything completed since the last question, or is there nothing to do?"""
-        arguments.Responsive = not self.submitted or self._asked_at != self.last_completed
+        """DxgkDdiQueryEngineStatus: is there nothing to do, or has something completed since the last question or preemption?"""
+        stopped = self._registers.read_node(self.node, NodeRegister.STATUS) & NodeStatus.FAULTED
+        news = self.has(self._registers.read_node(self.node, NodeRegister.FENCE_COMPLETED))
+        moved = news or self.last_completed != self._asked_at
+        arguments.Responsive = not self.submitted or (moved and not stopped)
         self._asked_at = self.last_completed
 
     def reset(self, arguments: DXGKARG_RESETENGINE) -> None:
         """DxgkDdiResetEngine: abandon the running buffer and empty the ring.
 
-        The aborted id is the one that was running: the first that has not completed. Register writes are in order, so that a later
-        submission finds the node reset.
+        The aborted id is the one that was running: the first that has not completed; without one, the last completed id. Those
+        behind it were not begun and will be submitted again. Register writes are in order, so that a later submission finds the
+        node reset.
         """
-        arguments.LastAbortedFenceId = self.submitted[0] if self.submitted else self.last_completed
+        self.completed(self._registers.read_node(self.node, NodeRegister.FENCE_COMPLETED))
+        if self.submitted:
+            running = self.submitted[0]
+            spend(running.private)
+            self.last_completed = running.fence
+        arguments.LastAbortedFenceId = self.last_completed
+        self._take_back()
         self._registers.write_node(self.node, NodeRegister.CONTROL, NodeControl.RESET)
-        self.last_completed = arguments.LastAbortedFenceId
-        self._preempting = None
         self.start()
 
     def abandon(self) -> None:
-        """After a device reset: everything submitted counts as done."""
-        self.last_completed = self.last_submitted
+        """After a device reset: everything submitted counts as done, and the hardware knows no context any more."""
+        for submission in self.submitted:
+            spend(submission.private)
         self.submitted.clear()
+        self._dying.clear()
+        self.last_completed = self.last_submitted
         self._preempting = None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from miniport import render
-from miniport.private import DMA_PRIVATE_SIZE, DmaFlag, dma_private
+from miniport.private import DMA_PRIVATE_SIZE, DmaFlag, add_signal, dma_private
 from wddm.ddi.d3dkmddi import DXGK_ALLOCATIONLIST_DTYPE, DXGKARG_RENDER, dxgk_allocation_list_value
 from wddm.ddi.d3dukmdt import D3DDDI_PATCHLOCATIONLIST_DTYPE
 from wddm.ddi.status import NTSTATUS
@@ -97,6 +97,8 @@ def test_a_null_element_unbinds() -> None:
         ([{**VERTEX_BUFFER, "address": 1 << 62}], [], NTSTATUS.STATUS_PRIVILEGED_INSTRUCTION, "an address that is not"),
         ([{"op": Op.DRAW, "address2": 8}], [], NTSTATUS.STATUS_PRIVILEGED_INSTRUCTION, "an address that is not patched"),
         ([{**VERTEX_BUFFER, "slot": 32}], [(8, 1, 0)], NTSTATUS.STATUS_INVALID_PARAMETER, "no slot 0x20"),
+        ([{"op": Op.SET_UAV, "slot": 0x000}], [], NTSTATUS.STATUS_INVALID_PARAMETER, "SET_UAV has no slot 0x0"),
+        ([{"op": Op.SET_UAV, "slot": 0x408}], [], NTSTATUS.STATUS_INVALID_PARAMETER, "SET_UAV has no slot 0x408"),
         ([{"op": Op.SET_SAMPLER, "slot": 0x600}], [], NTSTATUS.STATUS_INVALID_PARAMETER, "no slot 0x600"),
         ([VERTEX_BUFFER], [(8, 7, 0)], NTSTATUS.STATUS_INVALID_PARAMETER, "no allocation 7"),
         ([VERTEX_BUFFER], [(12, 1, 0)], NTSTATUS.STATUS_INVALID_USER_BUFFER, "offset 12 is no address field"),
@@ -139,31 +141,207 @@ def test_writing_needs_write_operation_except_for_sources_and_read_only_depth() 
     assert render.render(a, SIZES) == NTSTATUS.STATUS_SUCCESS
 
 
-@pytest.mark.parametrize(("dma", "out"), [(PACKET_SIZE, 64), (3 * PACKET_SIZE, 64), (4096, 1), (4096, 3)])
-def test_a_buffer_that_does_not_fit_goes_on_in_the_next(dma: int, out: int) -> None:
-    rows = [DRAW if i % 3 == 0 else {**VERTEX_BUFFER, "slot": i} for i in range(10)]
-    entries = [(i * PACKET_SIZE + 8, 1 + i % 2, 0) for i in range(10) if i % 3]
-    got, offsets, parts = [], [], 0
-    a = arguments(packets(*rows), patches(*entries), allocations(placed=True), dma=dma, out=out)
-    while True:
-        status = render.render(a, SIZES)
-        part = a.pDmaBuffer[: a.DmaBufferUsed].view(PACKET).copy()
+@pytest.mark.parametrize("after", ["check_packets", "check_patches"])
+def test_user_memory_is_looked_at_once(monkeypatch: pytest.MonkeyPatch, after: str) -> None:
+    good, bad = packets(VERTEX_BUFFER, DRAW), packets({"op": Op.WRITE_FENCE, "address": 1 << 62}, {"op": 0xFFFF})
+    located, elsewhere = patches((8, 1, 0)), patches((70, 9, 9))
+    a = arguments(good, located, allocations(placed=True))
+    original = getattr(render, after)
+
+    def attack(*args, **kwargs):
+        result = original(*args, **kwargs)
+        good[:], located[:] = bad, elsewhere
+        return result
+
+    monkeypatch.setattr(render, after, attack)
+    assert render.render(a, SIZES) == NTSTATUS.STATUS_SUCCESS
+    written = a.pDmaBuffer[:128].view(PACKET)
+    assert written["op"].tolist() == [Op.SET_VERTEX_BUFFER, Op.DRAW]
+    assert written["address"].tolist() == [0x1_0000_0000, 0]
+    assert a.pPatchLocationListOut[0]["AllocationIndex"] == 1
+
+
+def test_patch_locations_are_the_drivers_own() -> None:
+    """What user mode says about slots, splitting and itself goes no further."""
+    asked = patches((72, 2, 16), (8, 1, 0))
+    asked["Value"] = asked["DriverId"] = asked["SplitOffset"] = 0xFFFF_FFFF
+    a = arguments(packets({**VERTEX_BUFFER, "extent": 16}, {**VERTEX_BUFFER, "extent": 16}), asked, allocations())
+    assert render.render(a, SIZES) == NTSTATUS.STATUS_SUCCESS
+    got = a.pPatchLocationListOut[: a.PatchLocationListOutUsed]
+    assert got.tolist() == [(1, 1, 0, 0, 8, 0), (2, 2, 0, 16, 72, 0)]
+
+
+def test_the_copy_node_takes_copies_alone() -> None:
+    copy = {"op": Op.COPY_BUFFER, "extent": 64, "extent2": 64}
+    a = arguments(packets(copy), patches((8, 1, 0), (24, 2, 0)), allocations())
+    assert render.render(a, SIZES, copy_node=True) == NTSTATUS.STATUS_SUCCESS
+    for op in (Op.DRAW, Op.BLT, Op.SET_SHADER):
+        with pytest.raises(render.Refused, match=f"packet 1: the copy node takes no {op.name}") as info:
+            render.render(arguments(packets({}, {"op": op}), patches(), allocations()), SIZES, copy_node=True)
+        assert info.value.status == NTSTATUS.STATUS_ILLEGAL_INSTRUCTION
+    with pytest.raises(render.Refused, match="MAP_APERTURE is privileged"):
+        render.render(arguments(packets({"op": Op.MAP_APERTURE}), patches(), allocations()), SIZES, copy_node=True)
+
+
+def test_an_empty_buffer_is_a_buffer() -> None:
+    a = arguments(packets(), patches(), allocations())
+    assert render.render(a, SIZES) == NTSTATUS.STATUS_SUCCESS
+    assert (a.DmaBufferUsed, a.PatchLocationListOutUsed, a.DmaBufferPrivateDataUsed) == (0, 0, DMA_PRIVATE_SIZE)
+
+
+@pytest.mark.parametrize("private", [None, np.zeros(DMA_PRIVATE_SIZE - 1, np.uint8)])
+def test_without_private_data_nothing_is_translated(private: np.ndarray | None) -> None:
+    """It would be lost how the buffer is to run."""
+    a = arguments(packets(DRAW), patches(), allocations())
+    a.pDmaBufferPrivateData = private
+    with pytest.raises(render.Refused, match="without 64 bytes of private data"):
+        render.render(a, SIZES)
+
+
+def test_a_used_buffer_begins_without_the_signals_of_the_last() -> None:
+    a = arguments(packets(DRAW), patches(), allocations())
+    assert a.pDmaBufferPrivateData is not None
+    assert add_signal(np.zeros(DMA_PRIVATE_SIZE, np.uint8), 1, 2)
+    render.render(a, SIZES)
+    assert not a.pDmaBufferPrivateData.any()
+
+
+# ----- several passes ---------------------------------------------------------------------------------------------------------
+
+
+class Replay:
+    """What the hardware would do with DMA buffers: the bindings that each work packet sees, by allocation."""
+
+    def __init__(self) -> None:
+        self.state: dict[tuple[int, int], tuple] = {}
+        self.seen: list[tuple] = []
+
+    def run(self, a: DXGKARG_RENDER, place: int) -> None:
+        """A part whose allocations lie at ``place`` times 16 GiB beyond where they were."""
+        rows = a.pDmaBuffer[: a.DmaBufferUsed].view(PACKET)
         private = dma_private(a.pDmaBufferPrivateData)
         assert private is not None
-        assert private["flags"][0] == (DmaFlag.CONTINUE if parts else DmaFlag.NONE)
-        offsets += [
-            sum(map(len, got)) * PACKET_SIZE + int(o) for o in a.pPatchLocationListOut["PatchOffset"][: a.PatchLocationListOutUsed]
-        ]
-        got.append(part)
-        parts += 1
+        if not private["flags"][0] & DmaFlag.CONTINUE:
+            self.state.clear()
+        for row in rows:
+            logical = tuple(self._logical(int(row[side]), place) for side in ("address", "address2"))
+            key = (int(row["op"]), int(row["slot"]))
+            if row["op"] < render.FIRST_WORK_OP:
+                if row["op"] == Op.SET_STREAM_OUTPUT and row["arg"]:
+                    self.seen.append(("counter set", *logical))
+                self.state[key] = (logical, place, int(row["extent"]))
+                if logical == (None, None) and row["op"] != Op.SET_TOPOLOGY:
+                    del self.state[key]
+                continue
+            for (op, slot), (bound, then, _) in self.state.items():
+                if bound != (None, None):
+                    assert then == place, f"{Op(op).name} slot {slot} is bound where its allocation was, not where it is"
+            self.seen.append((key, logical, tuple(sorted((k, v[0], v[2]) for k, v in self.state.items()))))
+
+    def _logical(self, address: int, place: int) -> tuple[int, int] | None:
+        if not address:
+            return None
+        index = [i for i in (1, 2) if 0 <= address - base_of(i, place) < SIZES[i]]
+        return index[0], address - base_of(index[0], place)
+
+
+def base_of(index: int, place: int) -> int:
+    return (place << 34) + 0x1_0000_0000 * index
+
+
+def translate(rows: np.ndarray, locations: np.ndarray, dma: int, out: int) -> tuple[Replay, int]:
+    replay, part = Replay(), 0
+    a = arguments(rows, locations, allocations(placed=True), dma=dma, out=out)
+    while True:
+        a.pAllocationList["PhysicalAddress"] = [0, base_of(1, part), base_of(2, part)]
+        begun = a.MultipassOffset
+        status = render.render(a, SIZES)
+        got = a.pPatchLocationListOut[: a.PatchLocationListOutUsed]
+        assert (np.diff(got["PatchOffset"].astype(np.int64)) > 0).all()
+        assert (got["PatchOffset"] < a.DmaBufferUsed).all()
+        replay.run(a, part)
+        part += 1
+        if status == NTSTATUS.STATUS_SUCCESS:
+            return replay, part
+        assert status == NTSTATUS.STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER
+        assert a.MultipassOffset > begun
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> tuple[list[dict], list[tuple[int, int, int]]]:
+    rows, entries = [], []
+    for i in range(draw(st.integers(1, 40))):
+        kind = draw(st.sampled_from(["draw", "draw", "bind", "bind", "unbind", "topology", "copy", "output", "view"]))
+        offset = draw(st.integers(0, 100))
+        if kind == "draw":
+            rows.append(DRAW)
+        elif kind == "topology":
+            rows.append({"op": Op.SET_TOPOLOGY, "arg": 4, "extent": draw(st.integers(0, 3))})
+        elif kind == "copy":
+            rows.append({"op": Op.COPY_BUFFER, "extent": 16, "extent2": 16})
+            entries += [(64 * i + 8, 1, offset), (64 * i + 24, 2, offset)]
+        elif kind == "output":
+            rows.append({"op": Op.SET_STREAM_OUTPUT, "slot": draw(st.integers(0, 1)), "arg": 1, "extent": 8, "extent2": 4})
+            entries += [(64 * i + 8, 1, offset), (64 * i + 24, 2, offset)]
+        else:
+            op = Op.SET_RESOURCE if kind == "view" else Op.SET_VERTEX_BUFFER
+            rows.append({"op": op, "slot": draw(st.integers(0, 2)), "extent": 32})
+            if kind != "unbind":
+                entries.append((64 * i + 8, draw(st.integers(0, 2)), offset))
+    return rows, entries
+
+
+@settings(deadline=None, max_examples=150)
+@given(streams(), st.integers(12, 30), st.integers(14, 40))
+def test_a_buffer_that_does_not_fit_goes_on_in_the_next_wherever_its_allocations_are_then(stream, dma: int, out: int) -> None:
+    rows, entries = packets(*stream[0]), patches(*stream[1])
+    whole, parts = translate(rows, entries, 64 * 100, 200)
+    assert parts == 1
+    pieces, _ = translate(rows, entries, dma * PACKET_SIZE, out)
+    assert pieces.seen == whole.seen
+
+
+def test_the_second_part_continues_and_sets_no_counter_again() -> None:
+    output = {"op": Op.SET_STREAM_OUTPUT, "arg": 1, "extent": 8, "extent2": 4}
+    rows = packets(output, DRAW, DRAW, DRAW)
+    a = arguments(rows, patches((8, 1, 0), (24, 2, 64)), allocations(placed=True), dma=3 * PACKET_SIZE)
+    flags, args = [], []
+    while True:
+        status = render.render(a, SIZES)
+        private = dma_private(a.pDmaBufferPrivateData)
+        assert private is not None
+        flags.append(DmaFlag(int(private["flags"][0])))
+        part = a.pDmaBuffer[: a.DmaBufferUsed].view(PACKET)
+        args.append([(int(p["op"]), int(p["arg"]), int(p["address2"])) for p in part])
         if status == NTSTATUS.STATUS_SUCCESS:
             break
-        assert status == NTSTATUS.STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER
-        assert parts < 20
-    assert np.concatenate(got)["op"].tolist() == [row["op"] for row in rows]
-    assert offsets == [entry[0] for entry in entries]
-    whole = np.concatenate(got)
-    assert all(whole["address"][o // PACKET_SIZE] != 0 for o in offsets)
+    assert flags == [DmaFlag.NONE, DmaFlag.CONTINUE]
+    counter = 0x1_0010_0000 + 64
+    assert args == [
+        [(Op.SET_STREAM_OUTPUT, 1, counter), (Op.DRAW, 0, 0), (Op.DRAW, 0, 0)],
+        [(Op.SET_STREAM_OUTPUT, 0, counter), (Op.DRAW, 0, 0)],
+    ]
+
+
+@pytest.mark.parametrize(("dma", "out"), [(0, 64), (PACKET_SIZE - 1, 64), (4096, 0), (PACKET_SIZE, 64)])
+def test_a_dma_buffer_in_which_nothing_fits_is_told(dma: int, out: int) -> None:
+    a = arguments(packets(VERTEX_BUFFER, DRAW), patches((8, 1, 0)), allocations(), dma=dma, out=out)
+    with pytest.raises(render.Refused, match=r"packet \d does not fit an empty DMA buffer"):
+        while render.render(a, SIZES) != NTSTATUS.STATUS_SUCCESS:
+            pass
+
+
+def test_an_offset_behind_the_buffer_is_none() -> None:
+    a = arguments(packets(DRAW), patches(), allocations())
+    a.MultipassOffset = 2
+    with pytest.raises(render.Refused, match="MultipassOffset 2 lies behind 1 packets"):
+        render.render(a, SIZES)
+    a.MultipassOffset = 1
+    assert render.render(a, SIZES) == NTSTATUS.STATUS_SUCCESS
+    assert a.DmaBufferUsed == 0
+
+
+# ----- anything ---------------------------------------------------------------------------------------------------------------
 
 
 @settings(deadline=None, max_examples=300)
@@ -185,7 +363,7 @@ def test_any_bytes_are_refused_or_reach_only_their_allocations(raw, entries, tam
     try:
         status = render.render(a, SIZES)
     except render.Refused as refused:
-        assert refused.why  # noqa: PT017
+        assert refused.why
         return
     assert status == NTSTATUS.STATUS_SUCCESS
     rows = a.pDmaBuffer[: a.DmaBufferUsed].view(PACKET)
