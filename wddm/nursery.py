@@ -10,7 +10,7 @@ import trio
 
 @asynccontextmanager
 async def body_nursery(closing: Callable[[], Awaitable[None]] | None = None) -> AsyncIterator[trio.Nursery]:
-    """``async with body_nursery() as nursery``: at the end of the body ``closing`` is awaited (shielded) and the tasks are cancelled.
+    """``async with body_nursery() as nursery``: after the body ``closing`` is awaited (shielded) and the tasks are cancelled.
 
     For a resource that needs tasks behind it: its user expects the exception of the body, not an ExceptionGroup around it. What
     the tasks themselves raise stays a group.

@@ -160,7 +160,9 @@ async def test_up_info_demo_and_ctrl_c(tmp_path: Path) -> None:
     async with up(tmp_path / "run", "--refresh", "50", "--tcp", "tcp:127.0.0.1:0") as running:
         address = f"unix:{tmp_path}/run/runtime.sock"
         assert address.encode() in running.said
-        info = await wddm("info", "--connect", address)
+        far = re.search(r"clients +(tcp:127\.0\.0\.1:[1-9]\d*)\n", running.said.decode())
+        assert far is not None  # the port that was found
+        info = await wddm("info", "--connect", far[1])
         assert (info.returncode, info.stderr) == (0, b"")
         text = info.stdout.decode()
         for words in (
@@ -206,6 +208,17 @@ async def test_up_says_which_process_died_and_why(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
     async with up(tmp_path):  # the same place serves again
         pass
+
+
+async def test_a_killed_up_takes_its_processes_along(tmp_path: Path) -> None:
+    async with up(tmp_path) as running:
+        children = [os.pidfd_open(running.pid(name)) for name in ("vgpu", "kernel", "runtime")]
+        running.process.kill()
+        with trio.fail_after(30):
+            for child in children:
+                await trio.lowlevel.wait_readable(child)  # at its end
+                os.close(child)
+            await running.process.wait()
 
 
 @pytest.mark.parametrize(

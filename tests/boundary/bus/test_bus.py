@@ -297,7 +297,7 @@ def test_any_bytes_on_the_bus(chunks: list[bytes]) -> None:
                 try:
                     await ours.send(chunk)
                 except Exception as error:  # the far end hung up, as it may
-                    assert type(error).__name__ == "TransportClosed"  # noqa: PT017
+                    assert type(error).__name__ == "TransportClosed"
                     break
                 await trio.lowlevel.checkpoint()
             ours.close()
