@@ -253,7 +253,7 @@ async def test_views_cast_within_a_family(lab: Lab) -> None:
     np.testing.assert_allclose(got[2], [188 / 255, 137 / 255, 0, 128 / 255], rtol=1e-6)
     words = np.array([0x7F800001, 0xFFC12345, 1, 0x80000000], np.uint32)
     # A signalling NaN and a denormal pass through an integer view and a float copy as they are.
-    buffer, view = await lab.typed(words, Format.R32_UINT)
+    _, view = await lab.typed(words, Format.R32_UINT)
     move = "Buffer<uint> a : register(t0); RWStructuredBuffer<float> o : register(u0); [numthreads(4, 1, 1)] void cs(uint i : SV_GroupIndex) { o[i] = asfloat(a[i]); }"
     assert (await lab.compute(move, 4, view, dtype=np.uint32)).tolist() == words.tolist()
 
