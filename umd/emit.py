@@ -6,7 +6,7 @@ of the hardware's state: ``op << 12 | slot << 1 | second address``.
 
 from __future__ import annotations
 
-from umd.command_buffer import HEAD_STRUCT, ZERO_DATA, packet
+from umd.command_buffer import HEAD_STRUCT, PACKET_STRUCT, ZERO_DATA, packet
 from umd.core import Bind, Core, Emitter
 from umd.placement import place
 from umd.resource import Resource
@@ -17,6 +17,7 @@ from wddm.hw.packets import Op
 
 MAX_CONSTANT_BYTES = 65536
 _HEAD = HEAD_STRUCT.pack
+_SET_VERTEX_BUFFER, _SET_INDEX_BUFFER = int(Op.SET_VERTEX_BUFFER), int(Op.SET_INDEX_BUFFER)
 KEEP_COUNTER = 0xFFFFFFFF  #: initial count or offset that leaves a counter as it is
 
 
@@ -123,8 +124,8 @@ def emit_vertex_buffer(core: Core, k: int, bound: VertexBuffer | None) -> None:
         core.batch.add(packet(Op.SET_VERTEX_BUFFER, slot))
         return
     r, stride, offset = bound
-    data = packet(Op.SET_VERTEX_BUFFER, slot, extent=r.size - offset, data=(stride,))
-    core.batch.add_at(data, slot_id(Op.SET_VERTEX_BUFFER, slot), place(core, r), r.offset + offset)
+    data = PACKET_STRUCT.pack(_SET_VERTEX_BUFFER, slot, r.size - offset, 0, 0, 0, 0, stride, 0, 0, 0, 0, 0, 0, 0)
+    core.batch.add_at(data, _SET_VERTEX_BUFFER << 12 | slot << 1, r.allocation or place(core, r), r.offset + offset)
 
 
 def emit_index_buffer(core: Core, k: int, bound: VertexBuffer | None) -> None:
@@ -132,8 +133,8 @@ def emit_index_buffer(core: Core, k: int, bound: VertexBuffer | None) -> None:
         core.batch.add(packet(Op.SET_INDEX_BUFFER))
         return
     r, format, offset = bound
-    data = packet(Op.SET_INDEX_BUFFER, extent=r.size - offset, data=(format,))
-    core.batch.add_at(data, slot_id(Op.SET_INDEX_BUFFER, 0), place(core, r), r.offset + offset)
+    data = PACKET_STRUCT.pack(_SET_INDEX_BUFFER, 0, r.size - offset, 0, 0, 0, 0, format, 0, 0, 0, 0, 0, 0, 0)
+    core.batch.add_at(data, _SET_INDEX_BUFFER << 12, r.allocation or place(core, r), r.offset + offset)
 
 
 def emit_packet(default: bytes) -> Emitter:

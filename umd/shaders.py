@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from umd.command_buffer import packet
+from umd.command_buffer import HEAD_STRUCT, ZERO_DATA, packet
 from umd.core import Bind, Core, Pending, key
 from umd.errors import DeviceError
 from umd.shader.translate import (
@@ -113,6 +113,10 @@ class Shader:
             attach_stream_output(shader, stream_output)
             check(shader)
         return shader.to_bytes()
+
+
+_SET_SHADER = int(Op.SET_SHADER)
+_GEOMETRY = key(Bind.SHADER, Stage.GEOMETRY)
 
 
 class BoundShader:
@@ -313,15 +317,14 @@ class ShaderFunctions:
             self._store(shader, variant, binary)
             found = shader.code[variant]
         place, size = found
-        core.batch.add_at(packet(Op.SET_SHADER, slot, extent=size), Op.SET_SHADER << 12 | slot << 1, place.allocation, place.offset)
+        data = HEAD_STRUCT.pack(_SET_SHADER, slot, size, 0, 0, 0, 0) + ZERO_DATA
+        core.batch.add_at(data, _SET_SHADER << 12 | slot << 1, place.allocation, place.offset)
 
     @staticmethod
     def _streamed(core: Core, stage: Stage) -> StreamOutput | None:
         """The stream-output declaration that a shader of ``stage`` takes over from a pass-through geometry shader."""
-        if stage not in (Stage.VERTEX, Stage.DOMAIN):
-            return None
-        geometry = core.slots.get(key(Bind.SHADER, Stage.GEOMETRY))
-        if geometry is None or not geometry.shader.passes_through:
+        geometry = core.slots.get(_GEOMETRY)
+        if geometry is None or not geometry.shader.passes_through or stage not in (Stage.VERTEX, Stage.DOMAIN):
             return None
         last = Stage.DOMAIN if key(Bind.SHADER, Stage.DOMAIN) in core.slots else Stage.VERTEX
         so: StreamOutput | None = geometry.shader.stream_output
