@@ -68,7 +68,22 @@ class OutputCommands(BindCommands):
         return sequence(calls)
 
     def om_set_render_targets(self, ids: list[int], dsv: int) -> Pending:
+        if self._bound_already(ids, dsv):
+            return None
         return self.om_set_render_targets_and_unordered_access_views(False, ids, dsv, len(ids), False, [], [])
+
+    def _bound_already(self, ids: list[int], dsv_id: int) -> bool:
+        """Whether these targets are bound and nothing else is: what comes with every frame."""
+        bound, get = self.bound, self.device.objects.by_id.get
+        if dsv_id:
+            same = bound.depth_stencil is not None and get(dsv_id) is bound.depth_stencil
+        else:
+            same = bound.depth_stencil is None
+        if not same or bound.om_uavs.count(None) < b.UAVS or len(ids) > b.RENDER_TARGETS:
+            return False
+        return [get(id, self) if id else None for id in ids] == bound.render_targets[: len(ids)] and not any(
+            bound.render_targets[len(ids) :]
+        )
 
     def om_set_render_targets_and_unordered_access_views(
         self,
