@@ -91,7 +91,7 @@ async def test_write_masks(lab: Lab) -> None:
     target, view = await lab.target(2, 2)
     await lab.full(SINGLE)
     lab.ctx.ps_set_constant_buffers(0, [await lab.constants(*SRC, *SRC1)])
-    for mask in range(16):
+    for mask in (0, 1, 2, 4, 8, 5, 10, 7, 15):
         chosen = np.array([mask >> n & 1 for n in range(4)], bool)
         got = await blended(lab, target, view, RenderTargetBlend(render_target_write_mask=mask))
         np.testing.assert_array_equal(got, np.where(chosen, SRC, DST))
