@@ -233,6 +233,8 @@ class LlvmEngine(Engine):
         if d is None or d.state is not state:
             d = self._states[id(state)] = DrawState(self, state)
         pipeline = d.prepare(call)
+        if front.primitive_count(d.topology, call.count) == 0:
+            return iter(_NOTHING)
         if pipeline.has_loop:
             return self._draw_with_loop(state, d)
         if pipeline.front(d.front_pointer):

@@ -1,6 +1,7 @@
 """The front end of a draw: vertices in batches, primitive assembly, clipping, triangle setup and binning, all in one function.
 
-``front(FRONT*)`` returns 0 when the draw is done, 1 when the arena is nearly full (the caller rasterizes and calls again).
+``front(FRONT*)`` returns 0 when the draw is done, 1 when the arena is nearly full or enough was done for now (the caller
+rasterizes and calls again).
 Setup works on W triangles at once: snapped positions in 16.8 fixed point, exact edge functions with the top-left rule folded
 into the constant, attribute planes from the snapped positions. Binning goes tile by tile with trivial reject and accept.
 
@@ -28,6 +29,7 @@ BATCH: Final = 256  #: primitives
 CLIP_VERTICES: Final = 512
 LIST: Final = 768
 HASH: Final = 1024
+STEPS: Final = 1 << 18  #: primitives (or strip indices) until the caller may be preempted
 POLYGON: Final = 20  #: a triangle cut by 15 planes has at most 18 corners
 
 CONSTANT, LINEAR, PERSPECTIVE = 0, 1, 2
@@ -150,6 +152,7 @@ class _Front:
         if self.hashed:
             f.fill(self.generation, 0, HASH * 4)
         result = f.var(I32, 0)
+        budget = f.var(I32, STEPS)
         instance = f.var(I32)
         instance.set(self.live("instance"))
         step = f.var(I32)
@@ -166,11 +169,13 @@ class _Front:
                 loop.break_if(now.uge(steps))
                 self.assemble(now)
                 step.set(now + 1)
-                with f.if_(self.list_count.get() >= BATCH):
+                left = budget.get() - 1
+                budget.set(left)
+                with f.if_((self.list_count.get() >= BATCH) | (left <= 0)):
                     self.process()
                     full = self.passed("arena_next", I32).ugt(self.passed("arena_limit", I32).shr(2) * 3)
                     stopped = f.emit(I32, f"load volatile i32, {stop}, align 4").ne(0)
-                    with f.if_(full | stopped):
+                    with f.if_(full | stopped | (left <= 0)):
                         self.put("instance", instance.get())
                         self.put("primitive", step.get())
                         self.put("run", self.run.get())
