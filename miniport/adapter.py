@@ -40,7 +40,7 @@ from wddm.hw.interrupts import Interrupt
 from wddm.hw.packets import PACKET_SIZE
 from wddm.hw.registers import RESET_KEY, Node, Register
 
-from . import render, submission
+from . import render, short, submission
 from .allocation import Allocations
 from .caps import query_adapter_info
 from .display import Display
@@ -244,10 +244,13 @@ class Adapter:
     def render(self, hContext: int, arguments: DXGKARG_RENDER, *, kernel_mode: bool = False) -> int:
         """DxgkDdiRender, DxgkDdiRenderKm."""
         context = self.contexts[hContext]
+        copy_node = context.node == Node.COPY
+        if short.translate(arguments, self.allocations.size, copy_node=copy_node):
+            return OK
         handles = arguments.pAllocationList["hDeviceSpecificAllocation"][: arguments.AllocationListSize].tolist()
         sizes: npt.NDArray[np.uint64] = np.array([self.allocations.size(h) for h in handles], np.uint64)
         try:
-            return render.render(arguments, sizes, copy_node=context.node == Node.COPY)
+            return render.render(arguments, sizes, copy_node=copy_node)
         except render.Refused as refused:
             self.explain(refused.why, context)
             return _RENDER_KM.get(refused.status, refused.status) if kernel_mode else refused.status

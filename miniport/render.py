@@ -105,6 +105,16 @@ def check_packets(packets: Array, *, copy_node: bool = False) -> Array:
     return op
 
 
+def address_rules(packets: Array, column: npt.NDArray[np.intp]) -> tuple[Array, Array, Array]:
+    """Of one address (``column`` 0 or 1) of each packet: may it be given, must it be given, does the packet write through it."""
+    op = packets["op"]
+    writes = _WRITES[column, op]
+    # A source surface and a depth buffer bound read-only are read although their packets could write.
+    writes &= ~((op == Op.SET_SURFACE) & (packets["slot"] == 1))
+    writes &= ~((op == Op.SET_DEPTH_STENCIL) & ((packets["arg"] & 3) == 3))
+    return _GIVEN[column, op], _REQUIRED[column, op], writes
+
+
 def check_patches(packets: Array, op: Array, patches: Array, allocations: Array, sizes: npt.NDArray[np.uint64]) -> Commands:
     """Every patch location against its packet, its allocation and its extent. Raises Refused.
 
@@ -128,7 +138,8 @@ def check_patches(packets: Array, op: Array, patches: Array, allocations: Array,
         raise Refused(NTSTATUS.STATUS_INVALID_PARAMETER, f"packet {int(row[at])}: no allocation {int(index[at])} in the list")
     column = (within == ADDRESS2_OFFSET).astype(np.intp)
     target = op[row]
-    bad = ~_GIVEN[column, target]
+    given, _, writes = address_rules(packets[row], column)
+    bad = ~given
     if bad.any():
         at = _first(bad)
         name = Op(int(target[at])).name
@@ -141,11 +152,7 @@ def check_patches(packets: Array, op: Array, patches: Array, allocations: Array,
         at = _first(bad)
         where = f"packet {int(row[at])}: bytes up to {int(end[at])} of an allocation of {int(sizes[index[at]])}"
         raise Refused(NTSTATUS.STATUS_INVALID_USER_BUFFER, where if extent[at] else f"packet {int(row[at])}: an extent of 0 bytes")
-    # A packet that writes needs WriteOperation: residency and busy tracking rest on it. A source surface and a depth buffer
-    # bound read-only are read although their packets could write.
-    writes = _WRITES[column, target]
-    writes &= ~((target == Op.SET_SURFACE) & (packets["slot"][row] == 1))
-    writes &= ~((target == Op.SET_DEPTH_STENCIL) & ((packets["arg"][row] & 3) == 3))
+    # A packet that writes needs WriteOperation: residency and busy tracking rest on it.
     bad = ~null & writes & ((allocations["Value"][index] & DXGK_ALLOCATIONLIST_WRITEOPERATION) == 0)
     if bad.any():
         at = _first(bad)

@@ -9,6 +9,7 @@ arrive after it, and say nothing about what was submitted since. So do preemptio
 
 from __future__ import annotations
 
+import struct
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from wddm.ddi.d3dkmddi import (
     DXGKARG_RESETENGINE,
     DXGKARG_SUBMITCOMMAND,
 )
+from wddm.ddi.d3dukmdt import D3DDDI_PATCHLOCATIONLIST_DTYPE
 from wddm.hw.packets import RING_ENTRY, RING_ENTRY_SIZE, RingFlag, RingOp
 from wddm.hw.registers import NodeControl, NodeRegister, NodeStatus
 
@@ -45,6 +47,15 @@ FORGET_AT_ONCE: Final = 4
 RING_SIZE: Final = RING_ENTRIES * RING_ENTRY_SIZE
 assert HW_QUEUE_PACKET_CAP * (1 + FORGET_AT_ONCE) <= RING_ENTRIES
 
+#: Patch locations up to which one after the other is faster than by columns.
+FEW_PATCHES: Final = 32
+#: AllocationIndex, Value, DriverId, AllocationOffset, PatchOffset, SplitOffset
+_PATCH: Final = struct.Struct("<6I")
+_ADDRESS: Final = struct.Struct("<Q")
+_MASK: Final = 0xFFFF_FFFF_FFFF_FFFF
+_PAGING: Final = int(DXGK_PATCHFLAGS.Paging)
+assert _PATCH.size == D3DDDI_PATCHLOCATIONLIST_DTYPE.itemsize
+
 Notify = Callable[[DXGK_INTERRUPT_DMA_COMPLETED | DXGK_INTERRUPT_DMA_PREEMPTED], None]
 _RING_FLAGS: Final = ((DmaFlag.CONTINUE, RingFlag.CONTINUE), (DmaFlag.PRIVILEGED, RingFlag.PRIVILEGED))
 _SUBMIT_FLAGS: Final = (
@@ -55,18 +66,23 @@ _SUBMIT_FLAGS: Final = (
 
 def patch(arguments: DXGKARG_PATCH) -> None:
     """DxgkDdiPatch: final addresses into the portion that will be submitted. Paging buffers have them already."""
-    if arguments.Flags & DXGK_PATCHFLAGS.Paging or arguments.pPatchLocationList is None or arguments.pAllocationList is None:
+    listed = arguments.pAllocationList
+    if arguments.Flags & _PAGING or arguments.pPatchLocationList is None or listed is None:
         return
     start = arguments.PatchLocationListSubmissionStart
     entries: npt.NDArray[Any] = arguments.pPatchLocationList[start : start + arguments.PatchLocationListSubmissionLength]
-    if not len(entries):
+    begin, end = arguments.DmaBufferSubmissionStartOffset, arguments.DmaBufferSubmissionEndOffset
+    # A NULL allocation means "unbind this slot here": its address is 0.
+    if len(entries) <= FEW_PATCHES:
+        memory = memoryview(arguments.pDmaBuffer)
+        for which, _, _, into, at, _ in _PATCH.iter_unpack(entries.tobytes()):
+            if begin <= at < end:
+                handle, _, place = listed.item(which)
+                _ADDRESS.pack_into(memory, at, (place + into) & _MASK if handle else 0)
         return
     offset = entries["PatchOffset"].astype(np.int64)
-    begin, end = arguments.DmaBufferSubmissionStartOffset, arguments.DmaBufferSubmissionEndOffset
     inside = (offset >= begin) & (offset < end)
     index = entries["AllocationIndex"]
-    listed = arguments.pAllocationList
-    # A NULL allocation means "unbind this slot here": its address is 0.
     bound = listed["hDeviceSpecificAllocation"][index] != 0
     address = np.where(bound, listed["PhysicalAddress"][index] + entries["AllocationOffset"].astype(np.uint64), np.uint64(0))
     write_addresses(arguments.pDmaBuffer, offset[inside], address[inside])

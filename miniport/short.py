@@ -1,0 +1,114 @@
+"""DxgkDdiRender for short command buffers: the rules of :mod:`miniport.render`, packet by packet.
+
+Columns pay off from some dozens of packets on; a draw or two are faster one by one. What a kind of packet may do is learnt from the
+columns themselves, once, so that the rules stand in one place. Only what passes is translated here: anything that breaks a rule, or
+does not fit into one DMA buffer, is left to the columns, which know the sentence.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+
+from wddm.ddi.d3dkmddi import DXGK_ALLOCATIONLIST_SEGMENTID_MASK, DXGK_ALLOCATIONLIST_WRITEOPERATION, DXGKARG_RENDER
+from wddm.ddi.d3dukmdt import D3DDDI_PATCHLOCATIONLIST_DTYPE
+from wddm.hw.packets import ADDRESS2_OFFSET, ADDRESS_OFFSET, PACKET, PACKET_SIZE
+
+from .private import DMA_PRIVATE_SIZE, DmaFlag, write_dma_private
+from .render import Refused, address_rules, check_packets
+
+#: Bytes of commands from which on the columns are faster.
+LONGEST: Final = 64 * PACKET_SIZE
+#: op, slot, extent, address, extent2, arg, address2
+_PACKET: Final = struct.Struct("<HHIQIIQ32x")
+#: AllocationIndex, Value, DriverId, AllocationOffset, PatchOffset, SplitOffset
+_PATCH: Final = struct.Struct("<6I")
+_ADDRESS: Final = struct.Struct("<Q")
+assert _PACKET.size == PACKET_SIZE
+assert _PATCH.size == D3DDDI_PATCHLOCATIONLIST_DTYPE.itemsize
+
+#: Of each address that a packet may be given: its place in the packet, must it be given, does the packet write through it.
+Places = tuple[tuple[int, bool, bool], ...]
+
+
+@lru_cache(maxsize=4096)
+def _places(op: int, slot: int, arg: int, copy_node: bool) -> Places | None:
+    """The addresses of such a packet, or None when it is refused. ``arg``: its lowest two bits, all that rules look at."""
+    packet = np.zeros(1, PACKET)
+    packet["op"], packet["slot"], packet["arg"] = op, slot, arg
+    try:
+        check_packets(packet, copy_node=copy_node)
+    except Refused:
+        return None
+    found = []
+    for column, place in enumerate((ADDRESS_OFFSET, ADDRESS2_OFFSET)):
+        given, required, writes = (bool(rule[0]) for rule in address_rules(packet, np.array([column])))
+        if given:
+            found.append((place, required, writes))
+    return tuple(found)
+
+
+def translate(arguments: DXGKARG_RENDER, size_of: Callable[[int], int], *, copy_node: bool = False) -> bool:
+    """What :func:`miniport.render.render` does, when it would take one pass and succeed. False: nothing was written.
+
+    ``size_of``: bytes of an allocation by its device-specific handle.
+    """
+    length, count = arguments.CommandLength, arguments.PatchLocationListInSize
+    private = arguments.pDmaBufferPrivateData
+    if (
+        not 0 <= length <= min(LONGEST, arguments.DmaSize, arguments.pCommand.nbytes)
+        or length % PACKET_SIZE
+        or arguments.MultipassOffset
+        or not 0 <= count <= min(2 * LONGEST // PACKET_SIZE, arguments.PatchLocationListOutSize)
+        or private is None
+        or private.nbytes < DMA_PRIVATE_SIZE
+    ):
+        return False
+    commands = bytearray(arguments.pCommand[:length])
+    entries = arguments.pPatchLocationListIn[:count].tobytes()
+    patches = {entry[4]: entry for entry in _PATCH.iter_unpack(entries)}
+    if len(patches) != len(entries) // _PATCH.size:
+        return False  # an address is patched twice
+    allocations = arguments.pAllocationList[: arguments.AllocationListSize]
+    listed = len(allocations)
+    out = bytearray()
+    at = 0
+    for op, slot, extent, address, extent2, arg, address2 in _PACKET.iter_unpack(commands):
+        places = _places(op, slot, arg & 3, copy_node)
+        if places is None or address or address2:
+            return False
+        for place, required, writes in places:
+            entry = patches.pop(at + place, None)
+            if entry is None:
+                if required:
+                    return False
+                continue
+            index, offset = entry[0], entry[3]
+            if index >= listed:
+                return False
+            handle, value, physical = allocations.item(index)
+            if handle:
+                size = extent if place == ADDRESS_OFFSET else extent2
+                if not size or offset + size > size_of(handle) or (writes and not value & DXGK_ALLOCATIONLIST_WRITEOPERATION):
+                    return False
+                if value & DXGK_ALLOCATIONLIST_SEGMENTID_MASK:
+                    _ADDRESS.pack_into(commands, at + place, physical + offset & 0xFFFF_FFFF_FFFF_FFFF)
+            elif required:
+                return False
+            out += _PATCH.pack(index, index, 0, offset, at + place, 0)
+        at += PACKET_SIZE
+    if patches:
+        return False  # one of them is no place for an address
+    write_dma_private(private, DmaFlag.NONE)
+    arguments.pDmaBuffer[:length] = np.frombuffer(commands, np.uint8)
+    used = len(out) // _PATCH.size
+    arguments.pPatchLocationListOut[:used] = np.frombuffer(out, D3DDDI_PATCHLOCATIONLIST_DTYPE)
+    arguments.DmaBufferUsed = length
+    arguments.DmaBufferPrivateDataUsed = DMA_PRIVATE_SIZE
+    arguments.PatchLocationListOutUsed = used
+    arguments.MultipassOffset = length // PACKET_SIZE
+    return True
