@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from wddm.ddi import d3d10umddi as dd
 from wddm.ddi.dxgiformat import DXGI_FORMAT
-from wddm.ddi.status import hresult_name
+from wddm.ddi.status import HRESULT, hresult_name
 from wddm.wire import api
 from wddm.wire import api_commands as c
 from wddm.wire.message import ProtocolError
@@ -95,7 +95,8 @@ class Context(OutputCommands, DrawCommands, MapCommands):
     # ----- carrying out ----------------------------------------------------------------------------------------------------
 
     def execute(self, commands: list[Any]) -> Pending:
-        """Carry out a batch. Raises ProtocolError for what is no command; returns an awaitable when the driver waits."""
+        """Carry out a batch. What is not allowed is reported, and the commands after it go on. Raises ProtocolError for what is no
+        command; returns an awaitable when the driver waits."""
         index, pending = self._run(commands, 0)
         if pending is None and not self.device.unfinished:
             return None
@@ -113,13 +114,18 @@ class Context(OutputCommands, DrawCommands, MapCommands):
                 raise ProtocolError(f"no command has the code {code!r:.40}")
             declaration, handler = found
             tests = declaration.tests
-            if len(command) != len(tests) + 1:
-                declaration.check(command)
-            place = 1
-            for test in tests:
-                if not test(command[place]):
+            try:
+                if len(command) != len(tests) + 1:
                     declaration.check(command)
-                place += 1
+                place = 1
+                for test in tests:
+                    if not test(command[place]):
+                        declaration.check(command)
+                    place += 1
+            except ProtocolError as error:  # an argument that a program got wrong, as any other bad parameter
+                words = str(error).removeprefix(f"command {declaration.name}: ")
+                self._report(declaration.name, ApiError(HRESULT.E_INVALIDARG, words))
+                continue
             if removed.removed is not None:
                 continue
             try:

@@ -152,3 +152,32 @@ async def test_a_client_that_vanishes_in_the_middle_of_its_work(autojump_clock) 
         for _ in range(3):
             async with stack.connect() as gpu:
                 await vanish(gpu)
+
+
+async def test_numbers_that_no_message_can_carry_are_the_programs_errors_and_the_link_goes_on(autojump_clock) -> None:
+    async with whole_stack() as stack, stack.connect() as gpu:
+        scene = await Simple.create(gpu, vertices=FULL)
+        device, ctx = scene.device, scene.ctx
+        for create, words in (
+            (device.create_buffer(1 << 40), "byte_width: 1099511627776 is not in 0..4294967295"),
+            (device.create_texture2d(width=-1, height=4, format=28), "width: -1 is not in 0..4294967295"),
+            (device.create_texture2d(width=4.5, height=4, format=28), "width: float where an integer belongs"),
+            (device.create_rasterizer_state(depth_clip_enable=1), "depth_clip_enable: int where a boolean belongs"),
+            (device.create_vertex_shader(bytes(5 << 20)), "bytecode: 5242880 items or bytes"),
+            (gpu.create_swap_chain(device, width=1 << 33, height=1, format=28), "width: 8589934592 is not in"),
+        ):
+            with pytest.raises(wddm.D3DError, match="E_INVALIDARG") as told:
+                await create
+            assert words in told.value.sentence
+        for command, words in (
+            (lambda: ctx.draw(-1), "draw: vertex_count is no 32-bit unsigned integer"),
+            (lambda: ctx.draw("three"), "draw: vertex_count is no 32-bit unsigned integer"),
+            (lambda: ctx.clear_render_target_view(scene.rtv, (0, 0, 1)), "clear_render_target_view: color is no list of 4 numbers"),
+            (lambda: ctx.rs_set_viewports([(0, 0, 4)]), "rs_set_viewports: "),
+        ):
+            command()
+            with pytest.raises(wddm.D3DError, match="E_INVALIDARG") as told:
+                await ctx.wait_idle()
+            assert words in told.value.sentence
+        scene.draw(tint=(0, 1, 0, 1))
+        assert (await scene.read())[0, 0].tolist() == [0, 255, 0, 255]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from wddm.ddi.status import HRESULT
 from wddm.wire import api
 from wddm.wire.channel import Channel, ChannelClosed
+from wddm.wire.check import problem
 from wddm.wire.connection import RemoteError
 from wddm.wire.message import Struct
 from wddm.wire.transport import MemoryTransport, Transport
@@ -57,7 +58,13 @@ class Session:
         self.passes_descriptors = reply.descriptors and self.channel.passes_descriptors
 
     async def request(self, message: Struct, reply: type[_R]) -> _R:
-        """Ask and wait. Raises D3DError with the runtime's code, or DXGI_ERROR_DEVICE_REMOVED when the link is gone."""
+        """Ask and wait. Raises D3DError with the runtime's code, or DXGI_ERROR_DEVICE_REMOVED when the link is gone.
+
+        What cannot be said in the protocol (a number out of range, a wrong type) is E_INVALIDARG, and never sent.
+        """
+        wrong = problem(message)
+        if wrong is not None:
+            raise D3DError.of(HRESULT.E_INVALIDARG, wrong)
         try:
             return await self.channel.request(message, reply)
         except RemoteError as error:
