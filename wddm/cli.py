@@ -108,8 +108,8 @@ def _up(options: argparse.Namespace) -> int:
         async with open_stack(settings) as stack, trio.open_nursery() as nursery:
             for name, child in stack.children.items():
                 print(f"{name:<8} process {child.pid:<8} {stack.addresses[name]}")
-            if options.tcp is not None:
-                print(f"clients  {options.tcp}")
+            if stack.tcp is not None:
+                print(f"clients  {stack.tcp}")
             print(f"clients  {stack.address}      (Ctrl-C stops the stack)", flush=True)
 
             async def watch() -> None:

@@ -95,6 +95,8 @@ class Stack:
         self.addresses: dict[str, Address] = {
             name: Address(path=str(run_dir / f"{name}.sock")) for name in ("vgpu", "kernel", "runtime")
         }
+        #: Where clients reach the runtime over TCP, when asked for; its port is the one that was found for port 0.
+        self.tcp: Address | None = None
         self.failure: str | None = None
         self._failed = trio.Event()
 
@@ -156,6 +158,7 @@ async def _start(stack: Stack, nursery: trio.Nursery) -> None:
                 listeners[name] = [Listener.open(where)]
             if options.tcp is not None:
                 listeners["runtime"].append(Listener.open(options.tcp))
+                stack.tcp = listeners["runtime"][-1].address
         except OSError as error:
             raise StackError(error.strerror or str(error)) from None
         arguments = _command_lines(options)
@@ -212,7 +215,8 @@ async def _watch(stack: Stack, child: Child) -> None:
             child.last_words.append(text)
     await child.process.wait()
     if not child.stopping:
-        stack._fail(child.obituary())
+        # One that dies takes those above it along: the lowest of the dead is the one to name.
+        stack._fail(next(c for c in stack.children.values() if c.process.returncode is not None).obituary())
     child.ready.set()
 
 
