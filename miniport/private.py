@@ -6,6 +6,7 @@ spent, that is zeroed, when its submission has completed or will never run, so t
 
 from __future__ import annotations
 
+import struct
 from enum import IntFlag
 from typing import Any, Final
 
@@ -24,7 +25,9 @@ DMA_PRIVATE: Final = np.dtype(
     ]
 )
 DMA_PRIVATE_SIZE: Final = 64
-assert DMA_PRIVATE.itemsize == DMA_PRIVATE_SIZE
+#: The same: flags, signal_count, the addresses, the values; the reserved bytes are written 0.
+_FIELDS: Final = struct.Struct(f"<II{MAX_SIGNALS}Q{MAX_SIGNALS}Q24x")
+assert DMA_PRIVATE.itemsize == _FIELDS.size == DMA_PRIVATE_SIZE
 
 #: One element of DMA_PRIVATE, sharing the buffer's bytes.
 Record = npt.NDArray[Any]
@@ -48,33 +51,35 @@ def dma_private(data: npt.NDArray[np.uint8] | None) -> Record | None:
 
 def write_dma_private(data: npt.NDArray[np.uint8] | None, flags: DmaFlag) -> bool:
     """Start a fresh DMA buffer: these flags, no signals. False when there is no room for the record."""
-    record = dma_private(data)
-    if record is None:
+    if data is None or data.nbytes < DMA_PRIVATE_SIZE:
         return False
-    record[:] = 0
-    record["flags"] = flags
+    _FIELDS.pack_into(data.data, 0, flags, 0, *[0] * (2 * MAX_SIGNALS))
     return True
 
 
 def spend(record: Record | None) -> None:
     """What the record asks for has been done, or never will be."""
     if record is not None:
-        record[:] = 0
+        record.view(np.uint8).fill(0)
+
+
+def asked(record: Record) -> tuple[int, list[tuple[int, int]]]:
+    """What a record asks for: the flags, and (address, value) of each signal."""
+    flags, count, *places = _FIELDS.unpack_from(record.data)
+    return flags, list(zip(places[:count], places[MAX_SIGNALS:], strict=False))
 
 
 def add_signal(data: npt.NDArray[np.uint8] | None, address: int, value: int) -> bool:
     """Let the ring entry write ``value`` (u64) to bus ``address`` when the buffer is done. False when there is no room left."""
-    record = dma_private(data)
-    if record is None:
+    if data is None or data.nbytes < DMA_PRIVATE_SIZE:
         return False
-    count = int(record["signal_count"][0])
-    for slot in range(count):
-        if record["signal_address"][0, slot] == address:
-            record["signal_value"][0, slot] = value
-            return True
-    if count == MAX_SIGNALS:
+    flags, count, *places = _FIELDS.unpack_from(data.data)
+    if address in places[:count]:
+        slot = places.index(address)
+    elif count < MAX_SIGNALS:
+        slot, count = count, count + 1
+    else:
         return False
-    record["signal_address"][0, count] = address
-    record["signal_value"][0, count] = value
-    record["signal_count"] = count + 1
+    places[slot], places[MAX_SIGNALS + slot] = address, value
+    _FIELDS.pack_into(data.data, 0, flags, count, *places)
     return True

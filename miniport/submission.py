@@ -31,11 +31,11 @@ from wddm.ddi.d3dkmddi import (
     DXGKARG_SUBMITCOMMAND,
 )
 from wddm.ddi.d3dukmdt import D3DDDI_PATCHLOCATIONLIST_DTYPE
-from wddm.hw.packets import RING_ENTRY, RING_ENTRY_SIZE, RingFlag, RingOp
+from wddm.hw.packets import RING_ENTRY_SIZE, RingFlag, RingOp
 from wddm.hw.registers import NodeControl, NodeRegister, NodeStatus
 
 from .hardware import Registers
-from .private import DmaFlag, Record, dma_private, spend
+from .private import DmaFlag, Record, asked, dma_private, spend
 from .render import write_addresses
 
 #: Entries of a ring: more than can be in flight, so that it never wraps onto work that waits.
@@ -57,11 +57,20 @@ _PAGING: Final = int(DXGK_PATCHFLAGS.Paging)
 assert _PATCH.size == D3DDDI_PATCHLOCATIONLIST_DTYPE.itemsize
 
 Notify = Callable[[DXGK_INTERRUPT_DMA_COMPLETED | DXGK_INTERRUPT_DMA_PREEMPTED], None]
-_RING_FLAGS: Final = ((DmaFlag.CONTINUE, RingFlag.CONTINUE), (DmaFlag.PRIVILEGED, RingFlag.PRIVILEGED))
-_SUBMIT_FLAGS: Final = (
-    (DXGK_SUBMITCOMMANDFLAGS.NullRendering, RingFlag.NULL_RENDERING),
-    (DXGK_SUBMITCOMMANDFLAGS.Resubmission, RingFlag.RESUME),
+_INTERRUPT: Final = int(RingFlag.INTERRUPT)
+_RING_FLAGS: Final = tuple(
+    (int(flag), int(to)) for flag, to in ((DmaFlag.CONTINUE, RingFlag.CONTINUE), (DmaFlag.PRIVILEGED, RingFlag.PRIVILEGED))
 )
+_SUBMIT_FLAGS: Final = tuple(
+    (int(flag), int(to))
+    for flag, to in (
+        (DXGK_SUBMITCOMMANDFLAGS.NullRendering, RingFlag.NULL_RENDERING),
+        (DXGK_SUBMITCOMMANDFLAGS.Resubmission, RingFlag.RESUME),
+    )
+)
+#: The members of RING_ENTRY, in order.
+_ENTRY: Final = struct.Struct("<4IQII4Q")
+assert _ENTRY.size == RING_ENTRY_SIZE
 
 
 def patch(arguments: DXGKARG_PATCH) -> None:
@@ -74,7 +83,7 @@ def patch(arguments: DXGKARG_PATCH) -> None:
     begin, end = arguments.DmaBufferSubmissionStartOffset, arguments.DmaBufferSubmissionEndOffset
     # A NULL allocation means "unbind this slot here": its address is 0.
     if len(entries) <= FEW_PATCHES:
-        memory = memoryview(arguments.pDmaBuffer)
+        memory = arguments.pDmaBuffer.data
         for which, _, _, into, at, _ in _PATCH.iter_unpack(entries.tobytes()):
             if begin <= at < end:
                 handle, _, place = listed.item(which)
@@ -105,7 +114,7 @@ class NodeQueue:
     def __init__(self, registers: Registers, node: int, memory: npt.NDArray[np.uint8], address: int) -> None:
         self._registers = registers
         self.node = node
-        self._entries: npt.NDArray[Any] = memory[:RING_SIZE].view(RING_ENTRY)
+        self._entries = memory[:RING_SIZE].data
         self._address = address
         self._tail = 0
         self.submitted: deque[Submission] = deque()  #: in order
@@ -138,13 +147,13 @@ class NodeQueue:
         begin = arguments.DmaBufferPrivateDataSubmissionStartOffset
         data = arguments.pDmaBufferPrivateData if arguments.DmaBufferPrivateDataSize else None
         record = dma_private(None if data is None else data[begin:])
-        flags, signals = int(RingFlag.INTERRUPT), []
-        if record is not None:
-            asked = int(record["flags"][0])
-            flags |= sum(to for mask, to in _RING_FLAGS if asked & mask)
-            for slot in range(int(record["signal_count"][0])):
-                signals.append((int(record["signal_address"][0, slot]), int(record["signal_value"][0, slot])))
-        flags |= sum(to for mask, to in _SUBMIT_FLAGS if arguments.Flags & mask)
+        private, signals = (0, []) if record is None else asked(record)
+        submit = int(arguments.Flags)
+        flags = _INTERRUPT
+        for mask, to in _RING_FLAGS:
+            flags |= to if private & mask else 0
+        for mask, to in _SUBMIT_FLAGS:
+            flags |= to if submit & mask else 0
         forgets = [self._dying.popleft() for _ in range(min(FORGET_AT_ONCE, len(self._dying)))]
         for number in forgets:
             # Done when everything before it is: it reports what is true then, without an interrupt.
@@ -166,7 +175,8 @@ class NodeQueue:
         self, op: RingOp, flags: int, fence: int, context: int, address: int, size: int, signals: list[tuple[int, int]]
     ) -> None:
         (a1, v1), (a2, v2) = [*signals, (0, 0), (0, 0)][:2]
-        self._entries[self._tail % RING_ENTRIES] = (op, flags, fence, context, address, size, 0, a1, v1, a2, v2)
+        at = self._tail % RING_ENTRIES * RING_ENTRY_SIZE
+        _ENTRY.pack_into(self._entries, at, op, flags, fence, context, address, size, 0, a1, v1, a2, v2)
         self._tail += 1
 
     def forget(self, hardware: int) -> None:
