@@ -69,7 +69,9 @@ class CoreLayer:
             self.fault(f"the driver reported {hresult_name(code)} from {slot or 'outside of any entry'}, which may not say that")
             return
         if code == HRESULT.D3DDDIERR_DEVICEREMOVED:
-            self.device.lose(HRESULT.DXGI_ERROR_DEVICE_REMOVED, f"the driver reported a removed device from {slot}")
+            link = self.device.session.link
+            why = link.why_lost() if link.channel.closed else f"the driver reported a removed device from {slot}"
+            self.device.lose(HRESULT.DXGI_ERROR_DEVICE_REMOVED, why)
             return
         self.error = code
 

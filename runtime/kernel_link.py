@@ -60,8 +60,12 @@ class KernelLink:
             self.nursery = nursery
             await self.channel.run(task_status=task_status)
             nursery.cancel_scope.cancel()
+        self.lost(self.why_lost())
+
+    def why_lost(self) -> str:
+        """The sentence for devices once the channel is closed."""
         refused = self.channel.protocol_error
-        self.lost(f"the connection to the kernel is lost{f': {refused}' if refused else ''}")
+        return f"the connection to the kernel is lost{f': {refused}' if refused else ''}"
 
     async def open(self, process: str) -> None:
         """hello, and the adapter. Raises RemoteError or ChannelClosed."""

@@ -118,7 +118,13 @@ async def test_a_killed_process_is_named_and_clients_are_told(victim: str) -> No
                         scene.draw()
                         await scene.read()
             assert info.value.name == "DXGI_ERROR_DEVICE_REMOVED"
-            assert info.value.sentence
+            lost = "the connection to the runtime is lost" if victim == "runtime" else "the connection to the kernel is lost"
+            assert lost in info.value.sentence
+            if victim != "runtime":  # whoever first finds it gone, in whatever call
+                fresh = client(stack)
+                with pytest.raises((wddm.D3DError, OSError), match="kernel|cannot connect"):
+                    async with fresh as late:
+                        await late.create_device()
         assert why == f"{victim} (process {stack.children[victim].pid}) was killed by SIGKILL"
 
 
