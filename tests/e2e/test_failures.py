@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -164,3 +165,35 @@ def test_the_command_says_what_is_wrong_in_one_sentence(arguments: list[str], sa
     assert done.returncode != 0
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def resident(pid: int) -> int:
+    """Bytes."""
+    found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    assert found is not None
+    return int(found[1]) << 10
+
+
+async def test_a_client_that_submits_faster_than_the_gpu_fills_no_memory_but_its_own() -> None:
+    async with stack_of_processes() as stack, client(stack) as other:
+        innocent = await Simple.create(other, vertices=FULL)
+        async with client(stack) as gpu:
+            scene = await Simple.create(gpu, vertices=FULL, size=(256, 256))
+            scene.draw()
+            await scene.read()
+            before = {name: resident(child.pid) for name, child in stack.children.items()}
+            for number in range(20000):
+                scene.draw()
+                scene.ctx.flush()
+                if number % 64 == 0:
+                    await trio.lowlevel.checkpoint()
+            innocent.draw(tint=(0, 0, 1, 1))  # takes its turn
+            with trio.fail_after(30):
+                assert (await innocent.read() == np.array([0, 0, 255, 255])).all()
+            info = await other.info()
+            assert sum(node.completed for node in info.nodes) < 20000  # there is still much to do
+            for name, child in stack.children.items():
+                assert resident(child.pid) - before[name] < 16 << 20, name
+        with trio.fail_after(30):
+            while {s.name: s.value for s in (await other.info()).statistics}["processes"] > 1:
+                await other.wait_for_vblank()
