@@ -47,7 +47,7 @@ from .display import Display
 from .hardware import Registers
 from .kernel import Kernel, Unavailable
 from .present import present
-from .private import DMA_PRIVATE_SIZE, add_signal, dma_private, spend
+from .private import DMA_PRIVATE_SIZE, add_signal, record_at, spend
 from .segments import MemorySizes
 
 OK: Final = NTSTATUS.STATUS_SUCCESS
@@ -281,8 +281,7 @@ class Adapter:
 
     def cancel(self, arguments: DXGKARG_CANCELCOMMAND) -> int:
         """DxgkDdiCancelCommand: what the buffer's private data asks for will not be done."""
-        data = arguments.pDmaBufferPrivateData
-        spend(None if data is None else dma_private(data[arguments.DmaBufferPrivateDataSubmissionStartOffset :]))
+        spend(record_at(arguments.pDmaBufferPrivateData, arguments.DmaBufferPrivateDataSubmissionStartOffset))
         return OK
 
     def signal_fence(self, arguments: DXGKARG_SIGNALMONITOREDFENCE) -> int:

@@ -29,8 +29,8 @@ DMA_PRIVATE_SIZE: Final = 64
 _FIELDS: Final = struct.Struct(f"<II{MAX_SIGNALS}Q{MAX_SIGNALS}Q24x")
 assert DMA_PRIVATE.itemsize == _FIELDS.size == DMA_PRIVATE_SIZE
 
-#: One element of DMA_PRIVATE, sharing the buffer's bytes.
-Record = npt.NDArray[Any]
+#: The bytes of one element of DMA_PRIVATE, in the buffer.
+Record = npt.NDArray[np.uint8]
 
 
 class DmaFlag(IntFlag):
@@ -41,26 +41,32 @@ class DmaFlag(IntFlag):
     PRIVILEGED = 2  #: built by the kernel driver itself
 
 
-def dma_private(data: npt.NDArray[np.uint8] | None) -> Record | None:
-    """The record in a DMA buffer's private data, or None where there is none."""
-    if data is None or data.nbytes < DMA_PRIVATE_SIZE:
+def record_at(data: npt.NDArray[np.uint8] | None, begin: int = 0) -> Record | None:
+    """The record that begins at this byte of a DMA buffer's private data, or None where there is none."""
+    if data is None or data.nbytes < begin + DMA_PRIVATE_SIZE:
         return None
-    record: Record = data[:DMA_PRIVATE_SIZE].view(DMA_PRIVATE)
-    return record
+    return data[begin : begin + DMA_PRIVATE_SIZE]
+
+
+def dma_private(data: npt.NDArray[np.uint8] | None) -> npt.NDArray[Any] | None:
+    """The first record, by the names of its members."""
+    record = record_at(data)
+    return None if record is None else record.view(DMA_PRIVATE)
 
 
 def write_dma_private(data: npt.NDArray[np.uint8] | None, flags: DmaFlag) -> bool:
     """Start a fresh DMA buffer: these flags, no signals. False when there is no room for the record."""
-    if data is None or data.nbytes < DMA_PRIVATE_SIZE:
+    record = record_at(data)
+    if record is None:
         return False
-    _FIELDS.pack_into(data.data, 0, flags, 0, *[0] * (2 * MAX_SIGNALS))
+    _FIELDS.pack_into(record.data, 0, flags, 0, *[0] * (2 * MAX_SIGNALS))
     return True
 
 
 def spend(record: Record | None) -> None:
     """What the record asks for has been done, or never will be."""
     if record is not None:
-        record.view(np.uint8).fill(0)
+        record.fill(0)
 
 
 def asked(record: Record) -> tuple[int, list[tuple[int, int]]]:
@@ -71,9 +77,10 @@ def asked(record: Record) -> tuple[int, list[tuple[int, int]]]:
 
 def add_signal(data: npt.NDArray[np.uint8] | None, address: int, value: int) -> bool:
     """Let the ring entry write ``value`` (u64) to bus ``address`` when the buffer is done. False when there is no room left."""
-    if data is None or data.nbytes < DMA_PRIVATE_SIZE:
+    record = record_at(data)
+    if record is None:
         return False
-    flags, count, *places = _FIELDS.unpack_from(data.data)
+    flags, count, *places = _FIELDS.unpack_from(record.data)
     if address in places[:count]:
         slot = places.index(address)
     elif count < MAX_SIGNALS:
@@ -81,5 +88,5 @@ def add_signal(data: npt.NDArray[np.uint8] | None, address: int, value: int) -> 
     else:
         return False
     places[slot], places[MAX_SIGNALS + slot] = address, value
-    _FIELDS.pack_into(data.data, 0, flags, count, *places)
+    _FIELDS.pack_into(record.data, 0, flags, count, *places)
     return True

@@ -35,7 +35,7 @@ from wddm.hw.packets import RING_ENTRY_SIZE, RingFlag, RingOp
 from wddm.hw.registers import NodeControl, NodeRegister, NodeStatus
 
 from .hardware import Registers
-from .private import DmaFlag, Record, asked, dma_private, spend
+from .private import DmaFlag, Record, asked, record_at, spend
 from .render import write_addresses
 
 #: Entries of a ring: more than can be in flight, so that it never wraps onto work that waits.
@@ -144,9 +144,8 @@ class NodeQueue:
         """
         if len(self.submitted) >= HW_QUEUE_PACKET_CAP:
             return False
-        begin = arguments.DmaBufferPrivateDataSubmissionStartOffset
         data = arguments.pDmaBufferPrivateData if arguments.DmaBufferPrivateDataSize else None
-        record = dma_private(None if data is None else data[begin:])
+        record = record_at(data, arguments.DmaBufferPrivateDataSubmissionStartOffset)
         private, signals = (0, []) if record is None else asked(record)
         submit = int(arguments.Flags)
         flags = _INTERRUPT
