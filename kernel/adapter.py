@@ -183,13 +183,11 @@ class Adapter:
     def _pump(self) -> None:
         self.host.run_dpc()
         self.vidsch.pump()
-        while self._sweep():
+        while self.dying and self._sweep():
             self.vidsch.pump()
 
     def _sweep(self) -> bool:
         """Destroy what nobody uses any more."""
-        if not self.dying:
-            return False
         ready = [entry for entry in self.dying if all(a.pins == 0 and a.holds == 0 and not a.busy() for a in entry[0])]
         if not ready:
             return False

@@ -55,7 +55,7 @@ class DmaPool:
         idle = self._idle[key]
         if idle:
             buffer = idle.pop()
-            buffer.private[:] = 0
+            buffer.private.fill(0)
             return buffer
         block = self._link.create(size, "DMA buffer", reserve=reserve)
         array = block.array[:size]

@@ -21,4 +21,4 @@ def fence_distance(a: int, b: int) -> int:
 
 def reached(completed: int, fence: int) -> bool:
     """Whether completion of ``completed`` implies completion of ``fence``."""
-    return fence_distance(completed, fence) >= 0
+    return (completed - fence) & _MASK < 0x8000_0000

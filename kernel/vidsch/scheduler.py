@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import islice
 from typing import Final, Protocol
 
 from kernel.bus_link import BusLink, MemoryBlock
@@ -134,7 +135,10 @@ class VidSch:
                     del self._attention[context]
                     self._advance(context)
                 for node in self.nodes:
-                    self._dispatch(node)
+                    if node.ready or node.paging or node.hw:
+                        self._dispatch(node)
+                    else:
+                        node.wake_at = None
                 if not self._attention:
                     return
         finally:
@@ -272,7 +276,7 @@ class VidSch:
             if not node.ready and len(hw) < 2:
                 node.wake_at = None
                 return
-            behind = [p.context for p in list(hw)[1:] if p.context is not None]
+            behind = [p.context for p in islice(hw, 1, None) if p.context is not None]
             decision = node.policy.decide(self._clock(), node.running, list(node.ready), behind)
             node.wake_at = decision.wake_at
             if decision.preempt and hw:
@@ -537,6 +541,10 @@ class VidSch:
 
     def wake_at(self) -> float | None:
         """When a policy wants to be asked again."""
-        times = [n.wake_at for n in self.nodes if n.wake_at is not None and n.preemption is None and not n.stopped]
-        return min(times, default=None)
+        earliest = None
+        for node in self.nodes:
+            time = node.wake_at
+            if time is not None and (earliest is None or time < earliest) and node.preemption is None and not node.stopped:
+                earliest = time
+        return earliest
 
