@@ -44,7 +44,7 @@ class PipelineState:
     engine: Any = None  #: what the engine keeps for this context (caches, counters)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class DrawCall:
     """A draw with its arguments resolved. ``indexed`` draws take indices from SET_INDEX_BUFFER."""
 
