@@ -22,7 +22,7 @@ from .private import DMA_PRIVATE_SIZE, DmaFlag, write_dma_private
 from .render import Refused, address_rules, check_packets
 
 #: Bytes of commands from which on the columns are faster.
-LONGEST: Final = 64 * PACKET_SIZE
+LONGEST: Final = 128 * PACKET_SIZE
 #: op, slot, extent, address, extent2, arg, address2
 _PACKET: Final = struct.Struct("<HHIQIIQ32x")
 #: AllocationIndex, Value, DriverId, AllocationOffset, PatchOffset, SplitOffset
