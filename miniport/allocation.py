@@ -39,7 +39,7 @@ from .segments import MemorySizes, choose, preference, segment_bit
 MAX_RENAMES: Final = 8
 #: Bytes of one allocation: extents of packets have 32 bits.
 MAX_ALLOCATION: Final = (1 << 32) - PAGE_SIZE
-_ALL_FLAGS: Final = AllocationFlag(sum(AllocationFlag))
+_ALL_FLAGS: Final = sum(int(flag) for flag in AllocationFlag)
 _HOT: Final = AllocationFlag.RENDER_TARGET | AllocationFlag.DEPTH_STENCIL | AllocationFlag.PRIMARY
 
 #: What the display head can scan out, by the names of both sides.
@@ -99,9 +99,9 @@ def parse(data: bytes | bytearray | memoryview | None, handle: int) -> Allocatio
         raise BadAllocation(str(error), NTSTATUS.STATUS_GRAPHICS_DRIVER_MISMATCH) from None
     except ValueError as error:
         raise BadAllocation(str(error)) from None
+    if int(record["flags"]) & ~_ALL_FLAGS:
+        raise BadAllocation(f"flags {int(record['flags']):#x} have bits that mean nothing")
     flags = AllocationFlag(int(record["flags"]))
-    if flags & ~_ALL_FLAGS:
-        raise BadAllocation(f"flags {int(flags):#x} have bits that mean nothing")
     alignment = int(record["alignment"])
     if alignment & (alignment - 1) or alignment > PAGE_SIZE:
         raise BadAllocation(f"alignment {alignment} is no power of two up to {PAGE_SIZE}")

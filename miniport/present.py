@@ -51,9 +51,9 @@ _AS_LIGHT: Final = {
 
 def present(arguments: DXGKARG_PRESENT, allocations: Allocations, *, copy_node: bool = False) -> NTSTATUS:
     """DxgkDdiPresent. Raises Refused."""
-    unknown = arguments.Flags & ~_SUPPORTED
+    unknown = int(arguments.Flags) & ~int(_SUPPORTED)
     if unknown:
-        raise Refused(NTSTATUS.STATUS_ILLEGAL_INSTRUCTION, f"present flags {int(unknown):#x} are not supported")
+        raise Refused(NTSTATUS.STATUS_ILLEGAL_INSTRUCTION, f"present flags {unknown:#x} are not supported")
     source = allocations.device_allocation(_handle(arguments, DXGK_PRESENT_SOURCE_INDEX))
     destination = allocations.device_allocation(_handle(arguments, DXGK_PRESENT_DESTINATION_INDEX))
     if arguments.Flags & _FLIP:

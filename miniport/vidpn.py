@@ -135,26 +135,37 @@ class VidPn:
     ) -> None:
         """Replace the mode set of a source; ``pin``: pin the first mode."""
         mode_set, modes = _values(self._functions.pfnCreateNewSourceModeSet(self.handle, source), 2)
-        for place, format in enumerate(formats):
-            (mode,) = _values(modes.pfnCreateNewModeInfo(mode_set), 1)
-            mode.Type, mode.Format = D3DKMDT_VIDPN_SOURCE_MODE_TYPE.GRAPHICS, format
-            _check(modes.pfnAddMode(mode_set, mode))
-            if pin and place == 0:
-                _check(modes.pfnPinMode(mode_set, mode.Id))
-        _check(self._functions.pfnAssignSourceModeSet(self.handle, source, mode_set))
+        with self._released_unless_assigned(self._functions.pfnReleaseSourceModeSet, mode_set):
+            for place, format in enumerate(formats):
+                (mode,) = _values(modes.pfnCreateNewModeInfo(mode_set), 1)
+                mode.Type, mode.Format = D3DKMDT_VIDPN_SOURCE_MODE_TYPE.GRAPHICS, format
+                _check(modes.pfnAddMode(mode_set, mode))
+                if pin and place == 0:
+                    _check(modes.pfnPinMode(mode_set, mode.Id))
+            _check(self._functions.pfnAssignSourceModeSet(self.handle, source, mode_set))
 
     def assign_target_modes(
         self, target: int, signals: Sequence[tuple[D3DKMDT_VIDEO_SIGNAL_INFO, D3DKMDT_MODE_PREFERENCE]], *, pin: bool = False
     ) -> None:
         """The same for a target."""
         mode_set, modes = _values(self._functions.pfnCreateNewTargetModeSet(self.handle, target), 2)
-        for place, (signal, preference) in enumerate(signals):
-            (mode,) = _values(modes.pfnCreateNewModeInfo(mode_set), 1)
-            mode.VideoSignalInfo, mode.Preference = signal, preference
-            _check(modes.pfnAddMode(mode_set, mode))
-            if pin and place == 0:
-                _check(modes.pfnPinMode(mode_set, mode.Id))
-        _check(self._functions.pfnAssignTargetModeSet(self.handle, target, mode_set))
+        with self._released_unless_assigned(self._functions.pfnReleaseTargetModeSet, mode_set):
+            for place, (signal, preference) in enumerate(signals):
+                (mode,) = _values(modes.pfnCreateNewModeInfo(mode_set), 1)
+                mode.VideoSignalInfo, mode.Preference = signal, preference
+                _check(modes.pfnAddMode(mode_set, mode))
+                if pin and place == 0:
+                    _check(modes.pfnPinMode(mode_set, mode.Id))
+            _check(self._functions.pfnAssignTargetModeSet(self.handle, target, mode_set))
+
+    @contextmanager
+    def _released_unless_assigned(self, release: Callable[[int, int], int], mode_set: int) -> Iterator[None]:
+        """A set that was made belongs to us until it is assigned."""
+        try:
+            yield
+        except BaseException:
+            release(self.handle, mode_set)
+            raise
 
     def assign_multisampling(self, source: int) -> None:
         """A pinned source is scanned out with one sample and no other way."""
