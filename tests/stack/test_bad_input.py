@@ -181,3 +181,16 @@ async def test_numbers_that_no_message_can_carry_are_the_programs_errors_and_the
             assert words in told.value.sentence
         scene.draw(tint=(0, 1, 0, 1))
         assert (await scene.read())[0, 0].tolist() == [0, 255, 0, 255]
+
+
+@pytest.mark.parametrize("count", [1 << 70, -1, "three", 1.5, None, [3], object()])
+async def test_an_argument_that_is_no_number_loses_only_its_command(autojump_clock, count: object) -> None:
+    async with whole_stack() as stack, stack.connect() as gpu:
+        scene = await Simple.create(gpu, vertices=FULL)
+        scene.draw(tint=(1, 0, 0, 1))
+        scene.ctx.draw(count)
+        message = await refused(scene.read(), "E_INVALIDARG")
+        assert "draw: " in message
+        assert (await scene.read())[0, 0].tolist() == [255, 0, 0, 255]
+        scene.draw(tint=(0, 1, 0, 1))
+        assert (await scene.read())[0, 0].tolist() == [0, 255, 0, 255]

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from wddm.ddi.status import HRESULT
 from wddm.wire import api
 from wddm.wire import api_commands as c
+from wddm.wire.connection import unsendable
 from wddm.wire.message import Struct
 
 from .errors import D3DError
@@ -55,7 +56,24 @@ class ContextBase:
         while doomed:
             commands.append((c.DESTROY, doomed.pop()))
         if commands or signal:
-            self.device.send(api.ExecuteCommands(device=self.device.id, commands=commands, signal=signal))
+            try:
+                self._execute(commands, signal)
+            except (TypeError, ValueError, OverflowError):
+                # Something that is no number or text at all was recorded: only its command is lost.
+                self._execute(self._sendable(commands), signal)
+
+    def _execute(self, commands: list[tuple[Any, ...]], signal: int) -> None:
+        self.device.send(api.ExecuteCommands(device=self.device.id, commands=commands, signal=signal))
+
+    def _sendable(self, commands: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        found = []
+        for command in commands:
+            why = unsendable(command)
+            if why is None:
+                found.append(command)
+            else:
+                self.device.note_error(D3DError.of(HRESULT.E_INVALIDARG, f"{c.COMMANDS[command[0]].name}: {why}"))
+        return found
 
     async def _call(self, message: Struct, reply: type[_R]) -> _R:
         answer = await self.device.call(message, reply)

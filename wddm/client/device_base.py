@@ -110,8 +110,13 @@ class DeviceBase:
         text = f"{message.command}: {message.sentence}"
         if message.warning:
             _log.warning("%s: %s", message.name, text)
-        elif len(self._errors) < 64:
-            self._errors.append(D3DError(message.code, message.name, text))
+        else:
+            self.note_error(D3DError(message.code, message.name, text))
+
+    def note_error(self, error: D3DError) -> None:
+        """Keep the error of a recorded command for the next awaited call of the context."""
+        if len(self._errors) < 64:
+            self._errors.append(error)
 
     def raise_recorded(self) -> None:
         """Raise the first error of the commands recorded before, with the others as notes."""

@@ -293,9 +293,20 @@ def _packer() -> Any:
 
 def _plain(value: Any) -> Any:
     """A numpy number as the Python number it stands for; anything else cannot travel."""
+    if isinstance(value, int):
+        raise TypeError(f"{value} does not fit 64 bits and cannot be sent")
     if getattr(value, "ndim", None) != 0:
         raise TypeError(f"{type(value).__name__} cannot be sent")
     return value.item()
+
+
+def unsendable(value: Any) -> str | None:
+    """Why a value cannot travel inside a message; None when it can."""
+    try:
+        _packer().pack(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        return str(error)
+    return None
 
 
 def _params(fields: Any) -> list[Any]:
