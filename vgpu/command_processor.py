@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -36,6 +37,8 @@ from wddm.hw.registers import Node
 
 #: The first five dwords of a packet's data. Reading a field of a numpy record takes ten times as long.
 _numbers: Final[Callable[[Any], tuple[int, ...]]] = struct.Struct("<32x5I12x").unpack
+#: ``(op, slot, address, address2)`` of each packet, one after another.
+_heads: Final[Callable[[Any], Iterator[tuple[int, int, int, int]]]] = struct.Struct("<2H4xQ8xQ32x").iter_unpack
 #: State packets executed between two places of preemption.
 STATE_PACKETS_PER_YIELD: Final = 512
 #: Bytes copied or filled between two places of preemption.
@@ -139,8 +142,7 @@ def first_bad_packet(packets: npt.NDArray[np.void], node: Node, privileged: bool
 def _first_of_few(packets: npt.NDArray[np.void], node: Node, privileged: bool) -> int | None:
     """Packet by packet: a call of numpy costs as much as several of them."""
     rules = _RULES[node]
-    columns = (packets[name].tolist() for name in ("op", "slot", "address", "address2"))
-    for i, (op, slot, address, address2) in enumerate(zip(*columns, strict=True)):
+    for i, (op, slot, address, address2) in enumerate(_heads(packets)):
         rule = rules[op] if op < _OPS else None
         if rule is None:
             return i
@@ -218,25 +220,21 @@ class Execution:
         packets = self._packets
         bad = first_bad_packet(packets, self._node, self._privileged)
         end = len(packets) if bad is None else bad[0]
-        ops: list[int] = packets["op"].tolist()
-        slots: list[int] = packets["slot"].tolist()
-        addresses: list[int] = packets["address"].tolist()
         bindings, version = self.state.bindings, self.state.version
         unknown_length = not self._engine.marks_loops
         resetting = self.state.before is not None
         since = 0
-        for i in range(end):
-            op = ops[i]
+        for i, (op, slot, address, _) in enumerate(islice(_heads(packets), end)):
             if op < 0x40:
                 if not op:
                     continue
                 bound = bindings.get(op)
                 if bound is None:
                     bound = bindings[op] = {}
-                if addresses[i] or op not in _UNBINDABLE:
-                    bound[slots[i]] = packets[i]
+                if address or op not in _UNBINDABLE:
+                    bound[slot] = packets[i]
                 else:
-                    bound.pop(slots[i], None)
+                    bound.pop(slot, None)
                 if not resetting or op not in _PLAIN:
                     version[op] = version.get(op, 0) + 1
                 if op == _STREAM_OUTPUT:
