@@ -6,7 +6,8 @@ the packet's extent, the extent within memory. Resolved bindings are cached by t
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -27,6 +28,8 @@ from .shader import SamplerKey, ViewKey
 from .shader_errors import UnsupportedError
 
 BUFFERS: Final = (ViewDimension.BUFFER, ViewDimension.RAW_BUFFER, ViewDimension.STRUCTURED_BUFFER)
+#: A packet as a tuple: op, slot, extent, address, extent2, arg, address2, data.
+unpack_packet: Final[Callable[[Any], tuple[int, ...]]] = struct.Struct("<HHIQIIQ8I").unpack
 _LIMIT: Final = 8192
 
 
@@ -60,8 +63,9 @@ class Bindings:
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
-        self._views: OrderedDict[bytes, ResolvedView] = OrderedDict()
-        self._samplers: OrderedDict[bytes, ResolvedSampler] = OrderedDict()
+        self._views: dict[tuple[int, ...], ResolvedView] = {}
+        self._writable: dict[tuple[int, ...], ResolvedView] = {}
+        self._samplers: dict[tuple[int, ...], ResolvedSampler] = {}
         self._dummy = np.zeros(64, np.uint8)
         self._numbers: dict[ViewKey | SamplerKey, int] = {}
 
@@ -71,12 +75,13 @@ class Bindings:
 
     def view(self, packet: Packet, *, write: bool = False) -> ResolvedView:
         """Resolve a view packet. Raises FaultError."""
-        raw = packet.tobytes() + bytes([write])
-        found = self._views.get(raw)
+        views = self._writable if write else self._views
+        raw = unpack_packet(packet)
+        found = views.get(raw)
         if found is None:
-            found = self._views[raw] = self._resolve(packet, write)
-            if len(self._views) > _LIMIT:
-                self._views.popitem(last=False)
+            found = views[raw] = self._resolve(packet, write)
+            if len(views) > _LIMIT:
+                views.pop(next(iter(views)))
         elif found.address >= APERTURE_BASE:
             self.memory.pointer(found.address, found.extent, write=write)  # pages may have changed since
         return found
@@ -188,19 +193,19 @@ class Bindings:
 
     def sampler(self, packet: Packet) -> ResolvedSampler:
         """Resolve a sampler packet. Raises FaultError."""
-        raw = packet["data"].tobytes()
+        raw = unpack_packet(packet)[7:]
         found = self._samplers.get(raw)
         if found is None:
             found = self._samplers[raw] = self._resolve_sampler(Sampler.unpack(packet["data"].tolist()))
             if len(self._samplers) > _LIMIT:
-                self._samplers.popitem(last=False)
+                self._samplers.pop(next(iter(self._samplers)))
         return found
 
     def default_sampler(self) -> ResolvedSampler:
         """What an empty slot samples with."""
-        found = self._samplers.get(b"")
+        found = self._samplers.get(())
         if found is None:
-            found = self._samplers[b""] = self._resolve_sampler(Sampler())
+            found = self._samplers[()] = self._resolve_sampler(Sampler())
         return found
 
     def _resolve_sampler(self, s: Sampler) -> ResolvedSampler:

@@ -10,7 +10,8 @@ import ctypes
 import math
 import struct
 from collections.abc import Callable
-from operator import is_
+from functools import cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -23,6 +24,7 @@ from wddm.hw.interrupts import Fault
 from wddm.hw.packets import Op, QueryKind, Stage, Topology
 
 from . import front, records
+from .bindings import unpack_packet
 from .pipeline import Bound, DrawPipeline, Elements, Program, cull_bits
 from .shader_errors import UnsupportedError
 from .vertex import FAR, NEAR, RANGE
@@ -30,26 +32,77 @@ from .vertex import FAR, NEAR, RANGE
 if TYPE_CHECKING:
     from .engine import LlvmEngine
 
-#: A packet as a tuple: op, slot, extent, address, extent2, arg, address2, data.
-unpack_packet: Final[Callable[[Any], tuple[int, ...]]] = struct.Struct("<HHIQIIQ8I").unpack
+#: Bytes of draw records and binding blocks between two flushes, and where a draw no longer begins.
+RECORD_BYTES: Final = 16 << 20
+RECORD_LIMIT: Final = RECORD_BYTES - 65536
+
 _HEAD: Final = struct.Struct(records.FRONT_HEAD_FORMAT)
-_DRAW: Final = struct.Struct(records.DRAW_FORMAT)
 assert _HEAD.size == records.FRONT_HEAD.itemsize
-assert _DRAW.size == records.DRAW.itemsize
-#: Places in the tuple of versions of state whose change may change the compiled functions; see :meth:`DrawState.prepare`.
-(_SHADER, _LAYOUT, _TOPOLOGY, _TARGETS, _DEPTH_TARGET, _BLEND, _DEPTH, _RASTERIZER, _RESOURCES, _SAMPLERS, _UAVS, _STREAMS) = range(
-    12
-)
-_UNSEEN: Final = (-1,) * 12
+assert struct.calcsize(records.DRAW_FORMAT) == records.DRAW.itemsize
+#: Of a SET_CONSTANT_BUFFER, SET_VERTEX_BUFFER or SET_INDEX_BUFFER packet: extent, address, data[0].
+_unpack_buffer: Final[Callable[[Any], tuple[int, int, int]]] = struct.Struct("<4xIQ16xI28x").unpack
+_VERTEX_BUFFER: Final = struct.Struct("<QII")
+assert _VERTEX_BUFFER.size == records.VERTEX_BUFFER.itemsize
+_BUFFERS: Final = records.offset(records.FRONT, "buffers")
+#: The state that a draw follows: its versions as one tuple. Constant buffers, which change most, have their own.
+_FOLLOWED: Final = (1, 8, 9, 0xB, 0xC, 0xD, 0xF, 0x10, 3, 4, 5, 0xA, 0x11, 0x12, 0xE, 6, 7)
+_versions: Final = itemgetter(*_FOLLOWED)
+#: Places in that tuple. What is before _VIEWPORT may change the compiled functions.
+(_SHADER, _LAYOUT, _TOPOLOGY, _TARGETS, _DEPTH_TARGET, _BLEND, _DEPTH, _RASTERIZER, _RESOURCES, _SAMPLERS, _UAVS, _STREAMS,
+ _VIEWPORT, _SCISSOR, _FACTOR, _VERTICES, _INDICES) = range(len(_FOLLOWED))  # fmt: skip
+_CONSTANTS: Final = int(Op.SET_CONSTANT_BUFFER)
+_UNSEEN: Final = (-1,) * len(_FOLLOWED)
 _COUNTING: Final = (QueryKind.OCCLUSION, QueryKind.OCCLUSION_PREDICATE)
 _EMPTY: Final[dict[int, Packet]] = {}
 _DEFAULT_BLEND: Final = (0, *[TargetBlend().pack()] * 8)
 _DEFAULT_DEPTH: Final = DepthStencil().pack()[:4]
+_NO_PACKET: Final = object()  #: differs from every packet and from None
+_MAX_VIEWPORTS: Final = 16
+#: u64 words that a block of bindings may have: 16 constant buffers (two words each), 128 resources, 16 samplers, 8 UAVs.
+_BLOCK_WORDS: Final = 256
 
 
-def _same(a: list[Packet | None], b: list[Packet | None]) -> bool:
-    """Whether these are the same packets."""
-    return len(a) == len(b) and all(map(is_, a, b))
+@cache
+def _record_packer(words: int) -> Callable[..., None]:
+    """What packs a DRAW record with a block of bindings after it."""
+    return struct.Struct(f"{records.DRAW_FORMAT}{words}Q").pack_into
+
+
+@cache
+def _words_packer(words: int) -> Callable[..., None]:
+    return struct.Struct(f"<{words}Q").pack_into
+
+
+class _Constants:
+    """The constant buffers of one program: their packets, and pointer and dwords of each at the start of a block."""
+
+    def __init__(self, slots: tuple[int, ...]) -> None:
+        self.slots = tuple(enumerate(slots))
+        self.packets: list[Any] = [_NO_PACKET] * len(slots)
+        self.words = [0] * (2 * len(slots))
+
+    def forget(self) -> None:
+        """All are read again."""
+        self.packets = [_NO_PACKET] * len(self.slots)
+
+    def update(self, engine: LlvmEngine, bound: dict[int, Packet], deferred: bool) -> bool:
+        """Follow the packets; whether one changed. ``deferred``: pixels read the bytes later. Raises FaultError."""
+        packets, changed = self.packets, False
+        for i, slot in self.slots:
+            p = bound.get(slot)
+            if p is packets[i]:
+                continue
+            changed = True
+            packets[i] = _NO_PACKET
+            if p is None:
+                self.words[2 * i : 2 * i + 2] = engine.zeros, 0
+            else:
+                extent, address, size = _unpack_buffer(p)
+                self.words[2 * i : 2 * i + 2] = engine.pointer(address, extent), min(size, extent, 65536) >> 2
+                if deferred:
+                    engine.use_constants(address, extent)
+            packets[i] = p
+        return changed
 
 
 class DrawState:
@@ -62,9 +115,11 @@ class DrawState:
         self.front_bytes = (ctypes.c_char * records.FRONT.itemsize).from_address(self.front_pointer)
         f = self.front
         f["pass"], f["stop"], f["scratch"] = engine.pass_pointer, engine.stop.address, engine.scratch_pointer
-        self.static: tuple[int | None, ...] = ()  #: versions that the pipeline is made of
-        self.seen: tuple[int | None, ...] = _UNSEEN  #: versions of what was taken apart
-        self.fixed: tuple[int | None, ...] = ()
+        for op in (*_FOLLOWED, _CONSTANTS):
+            state.version.setdefault(op, 0)
+        self.now: tuple[int, ...] = _UNSEEN  #: versions that the last draw met
+        self.seen: tuple[int, ...] = _UNSEEN  #: versions of what was taken apart
+        self.indexed = False
         self.epoch = -1
         self.program_ranges: list[tuple[int, int]] = []
         self.vs: Program | None = None
@@ -72,6 +127,9 @@ class DrawState:
         self.vs_bound: Bound | None = None
         self.ps_bound: Bound | None = None
         self.pipeline: DrawPipeline | None = None
+        self.rasterizes = False
+        self.made_for: tuple[int, bool] | None = None  #: index size and counting of the pipeline
+        self.ps_resources: list[int] = []  #: of the pixel program's block, after the constants
         self.index_size = -1
         self.counting = False
         self.topology = 0
@@ -80,199 +138,231 @@ class DrawState:
         self.rasterizer = Rasterizer()
         self.targets: Any = ((), 0, 1, 0)
         self.elements: Elements = Elements((), 0)
-        self.front_version: tuple[int | None, ...] = ()
+        self.front_version: Any = None
+        self.viewports_of: Any = None  #: what the rectangles were made of
+        self.layout_of: Any = None  #: packets that the elements were made of
         self.ranges = 0  #: address of the depth ranges
-        self.constants_version: int | None = -1
-        self.vs_constants: list[Packet | None] = []
-        self.ps_constants: list[Packet | None] = []
-        self.vs_words: list[int] = []
-        self.ps_words: list[int] = []
-        self.vs_block = self.ps_block = 0
-        self.draw_pointer = 0
-        self.factor_version: int | None = -1
-        self.buffers_version: int | None = -1
-        self.index_version: int | None = -1
+        self.constants_version = -1
+        self.vs_constants = self.ps_constants = _Constants(())
+        self.vs_block = np.zeros(_BLOCK_WORDS, np.uint64)
+        self.vs_pointer = int(self.vs_block.ctypes.data)
+        self._vs_bytes = (ctypes.c_char * self.vs_block.nbytes).from_address(self.vs_pointer)
+        self.draw_pointer = 0  #: the DRAW record; 0 = to be made
+        self.vertex_slots = 0  #: vertex buffers that the front end holds
         self.factor: tuple[int, ...] = (0x3F800000,) * 4 + (0xFFFF_FFFF,)
         self.index: tuple[int, int] = (0, 0)
-        self.depth_ranges = np.zeros((16, 2), np.float32)
+        self.depth_ranges = np.zeros((_MAX_VIEWPORTS, 2), np.float32)
 
     # -- the hot path -------------------------------------------------------------------------------------------------
-    def prepare(self, call: DrawCall) -> DrawPipeline:
-        """Bring records up to date; what comes out is ready to be called with :attr:`front_pointer`."""
+    def prepare(self, call: DrawCall) -> int:
+        """Bring records up to date: :attr:`pipeline`'s front end may be called with :attr:`front_pointer`.
+
+        Returns the primitives of an instance. Raises FaultError and UnsupportedError.
+        """
         engine, state = self.engine, self.state
-        get = state.version.get
-        # In the order of the constants above.
-        static = (get(1), get(8), get(9), get(0xB), get(0xC), get(0xD), get(0xF), get(0x10), get(3), get(4), get(5), get(0xA))
-        index_size = 0
-        if call.indexed:
-            index_size = self._index_buffer()
-        counting = bool(state.queries) and self._counting()
-        dirty = False
-        if static != self.static or index_size != self.index_size or counting != self.counting or engine.target_owner is not self:
-            self.static = ()  # a refusal below leaves nothing half done
-            self.index_size, self.counting = index_size, counting
-            self._static(static)
-            self.static = static
-            dirty = True
-        pipeline = self.pipeline
-        assert pipeline is not None
-        fixed = (get(0x10), get(0x11), get(0x12))
-        if fixed != self.fixed:
-            self._viewports()
-            self.fixed = fixed
-            dirty = True
-        if get(0xE) != self.factor_version:
-            self._factor()
-            dirty = True
-        if get(6) != self.buffers_version:
-            self._vertex_buffers()
-        if engine.epoch != self.epoch or engine.arena_short():
-            if engine.arena_short():
-                engine.flush(state)
-            self._renew()
-            dirty = True
-        version = get(2)
-        if version != self.constants_version or not self.vs_block or not self.ps_block:
-            if self._constants():
-                dirty = True
-            self.constants_version = version
-        if dirty:
-            self._record(pipeline)
-        index_buffer, index_count = self.index if call.indexed else (engine.zeros, 0)
+        versions = state.version
+        now = _versions(versions)
+        if (
+            now != self.now
+            or call.indexed is not self.indexed
+            or engine.epoch != self.epoch
+            or engine.target_owner is not self
+            or engine.record_next > RECORD_LIMIT
+            or state.queries
+            or self.counting
+        ):
+            self._follow(now, call.indexed)
+        if versions[_CONSTANTS] != self.constants_version:
+            self._constants()
+        if not self.draw_pointer:
+            self._record()
+        count, start = call.count, call.start
+        primitives = count // 3 if self.topology == Topology.TRIANGLELIST else front.primitive_count(self.topology, count) or 0
+        index_buffer, index_count = self.index
         _HEAD.pack_into(
-            self.front_bytes, 0, self.vs_block, self.draw_pointer, index_buffer, index_count, call.start & 0xFFFF_FFFF, call.count,
-            front.primitive_count(self.topology, call.count) or 0, (call.base_vertex if call.indexed else call.start) & 0xFFFF_FFFF,
-            call.instances, call.start_instance, 0, 0, 0, 0, pipeline.rasterizes,
+            self.front_bytes, 0, self.vs_pointer, self.draw_pointer, index_buffer, index_count, start & 0xFFFF_FFFF, count,
+            primitives, (call.base_vertex if call.indexed else start) & 0xFFFF_FFFF,
+            call.instances, call.start_instance, 0, 0, 0, 0, self.rasterizes,
         )  # fmt: skip
-        return pipeline
+        return primitives
+
+    def _follow(self, now: tuple[int, ...], indexed: bool) -> None:
+        """State other than constants changed, or a flush came between."""
+        engine, last = self.engine, self.now
+        self.now = _UNSEEN  # a refusal below leaves nothing half done
+        index_size = 0
+        if indexed:
+            index_size = self._index_buffer()
+        else:
+            self.index = engine.zeros, 0
+        counting = bool(self.state.queries) and self._counting()
+        if (
+            now[:_VIEWPORT] != last[:_VIEWPORT]
+            or index_size != self.index_size
+            or counting != self.counting
+            or engine.target_owner is not self
+        ):
+            self.index_size, self.counting = index_size, counting
+            self._static(now)
+            self.draw_pointer = 0
+        if now[_VIEWPORT:_FACTOR] != last[_VIEWPORT:_FACTOR]:
+            self._viewports()
+        if now[_FACTOR] != last[_FACTOR]:
+            p = self._packet(Op.SET_BLEND_FACTOR)
+            self.factor = (0x3F800000,) * 4 + (0xFFFF_FFFF,) if p is None else unpack_packet(p)[7:12]
+            self.draw_pointer = 0
+        if now[_VERTICES] != last[_VERTICES]:
+            self._vertex_buffers()
+        if engine.record_next > RECORD_LIMIT:
+            engine.flush(self.state)
+        if engine.epoch != self.epoch:
+            self._renew()
+        self.indexed, self.now = indexed, now
 
     def moved(self) -> None:
         """A flush came between two calls of the front end for one draw: new records, same place in the draw."""
         self._renew()
-        assert self.pipeline is not None
         self._constants()
-        self._record(self.pipeline)
-        struct.pack_into("<2Q", self.front_bytes, 0, self.vs_block, self.draw_pointer)
+        self._record()
+        struct.pack_into("<2Q", self.front_bytes, 0, self.vs_pointer, self.draw_pointer)
 
     def _renew(self) -> None:
         """A new epoch: no records yet, and what they will point to is kept alive through it."""
-        self.epoch = self.engine.epoch
-        self.vs_block = self.ps_block = self.ranges = 0
-        self.engine.keep((self.vs_bound, self.ps_bound, self.pipeline))
-
-    def _record(self, pipeline: DrawPipeline) -> None:
-        """A DRAW record and the ranges it points to."""
         engine = self.engine
+        self.epoch = engine.epoch
+        self.draw_pointer = self.ranges = 0
+        self.constants_version = -1
+        self.ps_constants.forget()  # the engine forgot which bytes wait to be read
+        engine.keep((self.vs_bound, self.ps_bound, self.pipeline))
+        if self.ps_bound is not None:
+            engine.use_views(self.ps_bound.views)
+
+    def _constants(self) -> None:
+        """Follow the constant buffers."""
+        state, engine = self.state, self.engine
+        self.constants_version = -1
+        bound = state.bindings.get(_CONSTANTS) or _EMPTY
+        vs = self.vs_constants
+        if vs.update(engine, bound, False):
+            _words_packer(len(vs.words))(self._vs_bytes, 0, *vs.words)
+        if self.ps_constants.update(engine, bound, True):
+            self.draw_pointer = 0
+        self.constants_version = state.version[_CONSTANTS]
+
+    def _record(self) -> None:
+        """A DRAW record and the pixel program's block behind it."""
+        engine, pipeline = self.engine, self.pipeline
+        assert pipeline is not None
         if not self.ranges:
             self.ranges = engine.place_bytes(self.depth_ranges.tobytes())
-        self.draw_pointer = engine.place_draw(
-            pipeline.pixel, pipeline.merger, self.ps_block, engine.counters_pointer, self.ranges, self.factor[4],
-            self.depth[3] & 255, *self.factor[:4],
+        at, factor = engine.record_next, self.factor
+        block = self.ps_constants.words + self.ps_resources
+        self.draw_pointer = pointer = engine.record_base + at
+        _record_packer(len(block))(
+            engine.record_bytes, at, pipeline.pixel, pipeline.merger, pointer + records.DRAW.itemsize, engine.counters_pointer,
+            self.ranges, factor[4], self.depth[3] & 255, factor[0], factor[1], factor[2], factor[3], *block,
         )  # fmt: skip
-
-    def _constants(self) -> bool:
-        """Blocks of bindings, when a constant buffer that is used changed. Whether the pixel block is new."""
-        bound = self.state.bindings.get(Op.SET_CONSTANT_BUFFER) or _EMPTY
-        engine, vs, ps = self.engine, self.vs, self.ps
-        assert vs is not None
-        assert self.vs_bound is not None
-        get = bound.get
-        packets = [get(slot) for slot in vs.slots.constants]
-        if not self.vs_block or not _same(packets, self.vs_constants):
-            self.vs_constants = packets
-            self.vs_block = engine.place_words(self._words(packets, False) + self.vs_bound.resources)
-        if ps is None or self.ps_bound is None:
-            self.ps_block = self.vs_block
-            return False
-        packets = [get(slot) for slot in ps.pixel_constants]
-        if self.ps_block and _same(packets, self.ps_constants):
-            return False
-        self.ps_constants = packets
-        self.ps_block = engine.place_words(self._words(packets, True) + self.ps_bound.resources)
-        if self.ps_bound.views:
-            engine.use_views(self.ps_bound.views)
-        return True
+        engine.record_next = at + records.DRAW.itemsize + 8 * len(block)
 
     def written(self, address: int, extent: int) -> None:
         """Memory is written: programs there are read again."""
         end = address + extent
         if any(start < end and address < start + size for start, size in self.program_ranges):
-            self.seen, self.static = _UNSEEN, ()
-
-    def _words(self, packets: list[Packet | None], deferred: bool) -> list[int]:
-        """Pointer and dwords of each constant buffer; ``deferred``: pixels read them later."""
-        out: list[int] = []
-        for p in packets:
-            if p is None:
-                out += (self.engine.zeros, 0)
-                continue
-            _, _, extent, address, _, _, _, bytes_bound, *_ = unpack_packet(p)
-            out += (self.engine.pointer(address, extent), min(bytes_bound, extent, 65536) >> 2)
-            if deferred:
-                self.engine.use_constants(address, extent)
-        return out
+            self.seen = self.now = _UNSEEN
 
     # -- what changes less often --------------------------------------------------------------------------------------
     def _packet(self, op: int, slot: int = 0) -> Packet | None:
         return self.state.bindings.get(op, {}).get(slot)
 
-    def _static(self, now: tuple[int | None, ...]) -> None:
+    def _static(self, now: tuple[int, ...]) -> None:
         """Programs, bindings, targets and fixed-function state: find or make the pipeline."""
         engine, state = self.engine, self.state
         seen = self.seen
         self.seen = _UNSEEN
-        programs = now[_SHADER] != seen[_SHADER] or now[_TOPOLOGY] != seen[_TOPOLOGY] or now[_STREAMS] != seen[_STREAMS]
-        if programs or self.vs is None:
-            self._programs()
+        again = seen is _UNSEEN  # whether the functions may be others
+        programs = now[:_TARGETS] != seen[:_TARGETS] or now[_STREAMS] != seen[_STREAMS] or self.vs is None
+        if programs:
+            again = self._programs()
         vs = self.vs
         assert vs is not None
         if programs or now[_RESOURCES:_STREAMS] != seen[_RESOURCES:_STREAMS] or self.vs_bound is None:
-            if programs or self.vs_bound is None or self.vs_bound.resources:
-                self.vs_bound = engine.pipelines.bind(state, vs, Stage.VERTEX, Stage.PIXEL)
-            self.ps_bound = engine.pipelines.bind(state, self.ps, Stage.PIXEL, Stage.PIXEL) if self.ps else None
-            engine.keep((self.vs_bound, self.ps_bound))
-            if self.vs_bound.resources:
-                self.vs_block = 0
-            self.ps_block = 0
-        if now[_TARGETS] != seen[_TARGETS] or now[_DEPTH_TARGET] != seen[_DEPTH_TARGET] or engine.target_owner is not self:
-            self.targets = engine.make_targets(state)
+            again |= self._bind(vs)
+        if now[_TARGETS : _DEPTH_TARGET + 1] != seen[_TARGETS : _DEPTH_TARGET + 1] or engine.target_owner is not self:
+            targets = engine.make_targets(state)
+            again |= targets != self.targets
+            self.targets = targets
             engine.target_owner = self
-            self.fixed = ()
-            self.front_version = ()
-        if now[_LAYOUT] != seen[_LAYOUT]:
-            self.elements = engine.pipelines.elements(state)
+            self._viewports()
         if now[_BLEND] != seen[_BLEND]:
             p = self._packet(Op.SET_BLEND)
             self.blend = _DEFAULT_BLEND if p is None else ((u := unpack_packet(p))[5], *u[7:15])
+            again = True
         if now[_DEPTH] != seen[_DEPTH]:
             p = self._packet(Op.SET_DEPTH_STENCIL_STATE)
             self.depth = _DEFAULT_DEPTH if p is None else unpack_packet(p)[7:11]
-        if now[_RASTERIZER] != seen[_RASTERIZER]:
-            p = self._packet(Op.SET_RASTERIZER)
-            self.rasterizer = Rasterizer() if p is None else Rasterizer.unpack(unpack_packet(p)[7:15])
+            again = True
         targets, depth_format, samples, read_only = self.targets
+        if now[_RASTERIZER] != seen[_RASTERIZER] or self.front_version is None or self.front_version[1] != depth_format:
+            p = self._packet(Op.SET_RASTERIZER)
+            version = None if p is None else unpack_packet(p)[7:15], depth_format
+            if version != self.front_version:
+                self.front_version = None
+                self.rasterizer = Rasterizer() if version[0] is None else Rasterizer.unpack(version[0])
+                self._rasterizer(depth_format)
+                self.front_version = version
+                self._viewports()
         if not targets and not depth_format and vs.rasterizes:
             raise UnsupportedError("draws without targets")
-        version = (now[_RASTERIZER], depth_format)
-        if version != self.front_version:
-            self._rasterizer(depth_format)
-            self.front_version = version
+        if again or self.made_for != (self.index_size, self.counting):
+            self._find(vs, targets, depth_format, samples, read_only)
+        self.seen = now
+
+    def _bind(self, vs: Program) -> bool:
+        """Resolve what the programs use; whether keys changed."""
+        engine, state = self.engine, self.state
+        before = self.vs_bound, self.ps_bound
+        self.vs_bound = None
+        bound = engine.pipelines.bind(state, vs, Stage.VERTEX, Stage.PIXEL)
+        self.ps_bound = engine.pipelines.bind(state, self.ps, Stage.PIXEL, Stage.PIXEL) if self.ps else None
+        if bound.resources:
+            _words_packer(len(bound.resources))(self._vs_bytes, 8 * len(self.vs_constants.words), *bound.resources)
+        self.vs_bound = bound
+        self.ps_resources = self.ps_bound.resources if self.ps_bound is not None else []
+        engine.keep((bound, self.ps_bound))
+        if self.ps_bound is not None and self.ps_bound.views:
+            engine.use_views(self.ps_bound.views)
+        return any(
+            (old.number if old else 0) != (new.number if new else 0)
+            for old, new in zip(before, (bound, self.ps_bound), strict=True)
+        )
+
+    def _find(
+        self, vs: Program, targets: tuple[tuple[int, int], ...], depth_format: int, samples: int, read_only: int
+    ) -> None:
+        """The pipeline of the present state, and what the front end needs to know of it."""
+        engine = self.engine
+        assert self.vs_bound is not None
+        self.made_for = None
         pipeline = engine.pipelines.draw(
             vs, self.vs_bound, self.ps, self.ps_bound, self.elements, self.topology, self.index_size, targets, depth_format,
             samples, read_only, self.counting, self.blend, self.depth[:3],
         )  # fmt: skip
-        if pipeline is not self.pipeline:
-            self.pipeline = pipeline
-            engine.keep(pipeline)
-            f = self.front
+        engine.keep(pipeline)
+        last = self.pipeline
+        self.pipeline, self.rasterizes = pipeline, pipeline.rasterizes
+        self.made_for = self.index_size, self.counting
+        f = self.front
+        if last is None or last.vertex != pipeline.vertex:
             f["vertex_function"] = pipeline.vertex
-            f["components"], f["multisampled"] = pipeline.layout.components, pipeline.multisampled
+        if last is None or last.layout is not pipeline.layout:
+            f["components"], f["clip_components"] = pipeline.layout.components, front.clip_components(pipeline.layout)
+        if last is None or last.multisampled != pipeline.multisampled:
+            f["multisampled"] = pipeline.multisampled
+        if last is None or last.planes != pipeline.planes:
             f["record_bytes"] = front.record_bytes(len(pipeline.planes))
             f["plane_count"] = len(pipeline.planes)
-            f["clip_components"] = front.clip_components(pipeline.layout)
             if pipeline.planes:
                 f["planes"][0, : len(pipeline.planes)] = [(c & 0xFFFF_FFFF, mode) for c, mode in pipeline.planes]
-        self.seen = now
 
     def _rasterizer(self, depth_format: int) -> None:
         """Culling, clipping and depth bias for the front end."""
@@ -289,33 +379,40 @@ class DrawState:
         f["bias"] = float(r.depth_bias) * (1.0 if bits in (0, 32) else 2.0**-bits)
         f["bias_slope"], f["bias_clamp"] = r.slope_scaled_depth_bias, r.depth_bias_clamp
 
-    def _programs(self) -> None:
+    def _programs(self) -> bool:
+        """Programs, topology and input layout; whether one is another than before."""
         state, engine = self.state, self.engine
-        self.vs = self.ps = None
-        hull, domain = (self._packet(Op.SET_SHADER, s << 8) for s in (Stage.HULL, Stage.DOMAIN))
+        before = self.vs, self.ps, self.topology, self.elements
+        self.vs = None
         p = self._packet(Op.SET_TOPOLOGY)
         topology = unpack_packet(p)[5] if p is not None else 0
         vs = engine.load_program(state, Stage.VERTEX)
         if vs is None:
             raise FaultError(Fault.PIPELINE, "draw without a vertex program")
-        for stage, bound in (
-            (Stage.HULL, hull),
-            (Stage.DOMAIN, domain),
-            (Stage.GEOMETRY, self._packet(Op.SET_SHADER, Stage.GEOMETRY << 8)),
-        ):
-            if bound is not None:
+        bound = state.bindings.get(Op.SET_SHADER) or _EMPTY
+        for stage in (Stage.HULL, Stage.DOMAIN, Stage.GEOMETRY):
+            if stage << 8 in bound:
                 raise UnsupportedError(f"{stage.name.lower()} stage")
         if state.bindings.get(Op.SET_STREAM_OUTPUT):
             raise UnsupportedError("stream output")
         if front.primitive_count(topology, 0) is None:
             name = Topology(topology).name.lower() if topology in tuple(Topology) else str(topology)
             raise UnsupportedError(f"topology {name}")
-        self.ps = engine.load_program(state, Stage.PIXEL)
-        bound = state.bindings.get(Op.SET_SHADER, {})
-        self.program_ranges = [(int(p["address"]), int(p["extent"])) for p in bound.values()]
-        self.vs, self.topology = vs, topology
-        self.vs_constants, self.ps_constants = [], []
-        self.vs_bound = None
+        ps = engine.load_program(state, Stage.PIXEL)
+        self.program_ranges = [((u := unpack_packet(p))[3], u[2]) for p in bound.values()]
+        layout = [unpack_packet(p) for p in (state.bindings.get(Op.SET_INPUT_LAYOUT) or _EMPTY).values()]
+        if layout != self.layout_of:
+            self.layout_of = None
+            self.elements = engine.pipelines.elements(state)
+            self.layout_of = layout
+        if vs is not before[0]:
+            self.vs_constants = _Constants(tuple(vs.slots.constants))
+            self.vs_bound, self.constants_version = None, -1
+        if ps is not before[1]:
+            self.ps_constants = _Constants(ps.pixel_constants if ps is not None else ())
+            self.ps_bound, self.constants_version = None, -1
+        self.vs, self.ps, self.topology = vs, ps, topology
+        return before != (vs, ps, topology, self.elements)
 
     def _counting(self) -> bool:
         """Whether a query wants samples counted; statistics of the pipeline are the reference engine's."""
@@ -324,46 +421,55 @@ class DrawState:
             raise UnsupportedError("pipeline statistics")
         return any(k in kinds for k in _COUNTING)
 
-    def _factor(self) -> None:
-        p = self._packet(Op.SET_BLEND_FACTOR)
-        self.factor = (0x3F800000,) * 4 + (0xFFFF_FFFF,) if p is None else unpack_packet(p)[7:12]
-        self.factor_version = self.state.version.get(Op.SET_BLEND_FACTOR)
-
     def _index_buffer(self) -> int:
         """Index size; the buffer's pointer and length go to :attr:`index`."""
-        version = self.state.version.get(Op.SET_INDEX_BUFFER)
         p = self._packet(Op.SET_INDEX_BUFFER)
         if p is None:
             self.index = (self.engine.zeros, 0)
             return 4
-        _, _, extent, address, _, _, _, format, *_ = unpack_packet(p)
+        extent, address, format = _unpack_buffer(p)
         if format not in (Format.R16_UINT, Format.R32_UINT):
             raise FaultError(Fault.BAD_DESCRIPTOR, f"index format {format}")
         size = 2 if format == Format.R16_UINT else 4
-        if version != self.index_version:
-            self.index_version = version
-            self.index = (self.engine.pointer(address, extent), extent // size)
+        self.index = (self.engine.pointer(address, extent), extent // size)
         return size
 
     def _vertex_buffers(self) -> None:
-        buffers = self.front["buffers"]
-        buffers[:] = 0
-        for slot, p in (self.state.bindings.get(Op.SET_VERTEX_BUFFER) or {}).items():
-            _, _, extent, address, _, _, _, stride, *_ = unpack_packet(p)
-            buffers[0, slot] = (self.engine.pointer(address, extent), extent, stride)
-        self.buffers_version = self.state.version.get(Op.SET_VERTEX_BUFFER)
+        """Pointers, sizes and strides of the vertex buffers; none where none is bound."""
+        present = 0
+        pack, at, pointer = _VERTEX_BUFFER.pack_into, _BUFFERS, self.engine.pointer
+        for slot, p in (self.state.bindings.get(Op.SET_VERTEX_BUFFER) or _EMPTY).items():
+            extent, address, stride = _unpack_buffer(p)
+            pack(self.front_bytes, at + 16 * slot, pointer(address, extent), extent, stride)
+            present |= 1 << slot
+        gone = self.vertex_slots & ~present
+        for slot in range(gone.bit_length()):
+            if gone >> slot & 1:
+                pack(self.front_bytes, at + 16 * slot, 0, 0, 0)
+        self.vertex_slots = present
 
     def _viewports(self) -> None:
         """Viewports and the rectangles of pixels that they, the scissors and the targets leave."""
-        viewports = self.state.bindings.get(Op.SET_VIEWPORT, {})
-        scissors = self.state.bindings.get(Op.SET_SCISSOR, {})
+        viewports = self.state.bindings.get(Op.SET_VIEWPORT) or _EMPTY
+        scissors = (self.state.bindings.get(Op.SET_SCISSOR) or _EMPTY) if self.rasterizer.scissor else _EMPTY
+        first = viewports.get(0)
+        count = min(unpack_packet(first)[5], _MAX_VIEWPORTS) if first is not None else 0
+        made_of = (
+            self.engine.target_size, self.rasterizer.scissor, count,
+            [(slot, unpack_packet(p)[7:13]) for slot, p in viewports.items() if slot < count],
+            [(slot, unpack_packet(p)[7:11]) for slot, p in scissors.items() if slot < count],
+        )  # fmt: skip
+        if made_of != self.viewports_of:
+            self.viewports_of = None
+            self._rectangles(viewports, scissors, count)
+            self.viewports_of = made_of
+
+    def _rectangles(self, viewports: dict[int, Packet], scissors: dict[int, Packet], count: int) -> None:
         width, height = self.engine.target_size
-        self.ranges = 0
+        self.ranges = self.draw_pointer = 0
         v = self.front["viewports"][0]
         v["right"], v["left"] = -1, 0
         self.depth_ranges[:] = 0
-        first = viewports.get(0)
-        count = min(unpack_packet(first)[5], 16) if first is not None else 0
         self.front["viewport_count"] = max(count, 1)
         for slot in range(count):
             p = viewports.get(slot)

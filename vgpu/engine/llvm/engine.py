@@ -29,7 +29,7 @@ from wddm.hw.registers import EngineKind
 from . import front, pixel, records, surfaces
 from .bindings import Bindings, ResolvedView
 from .compute import ARGUMENTS
-from .draws import DrawState
+from .draws import RECORD_BYTES, DrawState
 from .jit import DiskCache, Jit, default_cache_directory, lane_count
 from .pipeline import Pipelines, Program, packet
 from .records import CHUNK, PASS, TILE
@@ -39,12 +39,8 @@ from .workers import Workers
 _FRONT_FUNCTION: Final = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p)
 _RASTER_FUNCTION: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint32)
 _KERNEL_FUNCTION: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_DRAW: Final = struct.Struct(records.DRAW_FORMAT)
 ARENA_BYTES: Final = 48 << 20
 CHUNKS: Final = 1 << 16
-#: Bytes of draw records and binding blocks between two flushes.
-RECORD_BYTES: Final = 16 << 20
-_RECORD_RESERVE: Final = 65536
 #: Bin entries below which a second thread costs more than it brings.
 PARALLEL_ENTRIES: Final = 96
 #: Threads of groups below which a dispatch stays on one thread.
@@ -77,9 +73,9 @@ class LlvmEngine(Engine):
         self._pass = np.zeros(1, PASS)
         self.pass_pointer = int(self._pass.ctypes.data)
         self._records = np.zeros(RECORD_BYTES, np.uint8)
-        self._record_bytes = (ctypes.c_char * RECORD_BYTES).from_address(int(self._records.ctypes.data))
-        self._record_base = int(self._records.ctypes.data)
-        self._record_next = 0
+        self.record_bytes = (ctypes.c_char * RECORD_BYTES).from_address(int(self._records.ctypes.data))
+        self.record_base = int(self._records.ctypes.data)
+        self.record_next = 0
         self._arena = np.empty(ARENA_BYTES, np.uint8)
         self._chunks = np.empty(0, np.uint32)
         self._cursors = np.empty(0, np.uint32)
@@ -115,30 +111,12 @@ class LlvmEngine(Engine):
             return address + self._local_delta
         return self.memory.pointer(address, extent)
 
-    def arena_short(self) -> bool:
-        """Whether records must be flushed before the next draw."""
-        return self._record_next > RECORD_BYTES - _RECORD_RESERVE
-
-    def place_words(self, words: list[int]) -> int:
-        """u64 words in the record arena; their address."""
-        at = self._record_next
-        struct.pack_into(f"<{len(words)}Q", self._record_bytes, at, *words)
-        self._record_next = at + 8 * max(1, len(words))
-        return self._record_base + at
-
     def place_bytes(self, data: bytes) -> int:
         """Bytes (a multiple of 8) in the record arena."""
-        at = self._record_next
-        struct.pack_into(f"{len(data)}s", self._record_bytes, at, data)
-        self._record_next = at + len(data)
-        return self._record_base + at
-
-    def place_draw(self, *fields: int) -> int:
-        """A DRAW record."""
-        at = self._record_next
-        _DRAW.pack_into(self._record_bytes, at, *fields)
-        self._record_next = at + _DRAW.size
-        return self._record_base + at
+        at = self.record_next
+        struct.pack_into(f"{len(data)}s", self.record_bytes, at, data)
+        self.record_next = at + len(data)
+        return self.record_base + at
 
     def keep(self, thing: Any) -> None:
         """Keep alive until the next flush."""
@@ -146,7 +124,8 @@ class LlvmEngine(Engine):
 
     def use_views(self, views: list[ResolvedView]) -> None:
         """Waiting pixels read these."""
-        self._used.update((id(v), v) for v in views)
+        for v in views:
+            self._used[id(v)] = v
 
     def use_constants(self, address: int, extent: int) -> None:
         """Waiting pixels read these bytes."""
@@ -232,9 +211,10 @@ class LlvmEngine(Engine):
         d = self._states.get(id(state))
         if d is None or d.state is not state:
             d = self._states[id(state)] = DrawState(self, state)
-        pipeline = d.prepare(call)
-        if front.primitive_count(d.topology, call.count) == 0:
+        if not d.prepare(call):
             return iter(_NOTHING)
+        pipeline = d.pipeline
+        assert pipeline is not None
         if pipeline.has_loop:
             return self._draw_with_loop(state, d)
         if pipeline.front(d.front_pointer):
@@ -346,10 +326,10 @@ class LlvmEngine(Engine):
                 assert self._owner is not None
                 self.reference._counters(self._owner).add("occlusion", int(self._counters[:, 0].sum()))
                 self._counters[:] = 0
-        if self._record_next:
+        if self.record_next:
             p["arena_next"] = 0
             p["chunk_next"] = int(p["tiles_x"][0]) * int(p["tiles_y"][0])
-            self._record_next = 0
+            self.record_next = 0
             self.epoch += 1
             self._keep.clear()
             self._constant_pages.clear()
