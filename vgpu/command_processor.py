@@ -190,14 +190,16 @@ def _settle(state: PipelineState) -> None:
     bindings, version = state.bindings, state.version
     for op in _PLAIN:
         now, then = bindings.get(op), before.get(op)
-        if now is not then and _differ(now, then):
-            version[op] = version.get(op, 0) + 1
-
-
-def _differ(now: dict[int, Packet] | None, then: dict[int, Packet] | None) -> bool:
-    if now is None or then is None or now.keys() != then.keys():
-        return True
-    return any(packet.tobytes() != then[slot].tobytes() for slot, packet in now.items())
+        if now is then:  # None
+            continue
+        if now is not None and then is not None and len(now) == len(then):
+            for slot, packet in now.items():
+                other = then.get(slot)
+                if other is None or packet.tobytes() != other.tobytes():
+                    break
+            else:
+                continue
+        version[op] = version.get(op, 0) + 1
 
 
 class Execution:
