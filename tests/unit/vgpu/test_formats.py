@@ -128,7 +128,7 @@ def test_bc1_to_bc5(block: bytes) -> None:
 
 
 def test_bc6h_layouts_cover_their_header_exactly_once() -> None:
-    for mode, width, deltas, layout in blocks._LAYOUTS:
+    for mode, width, deltas, layout in blocks.BC6H_MODES:
         places = [at for _, _, at in layout]
         two = any(f == "d" for f, _, _ in layout)
         assert places == list(range(2 if mode < 2 else 5, 82 if two else 65))

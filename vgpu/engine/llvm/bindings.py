@@ -191,21 +191,14 @@ class Bindings:
             record["depth_pitch"][0, mip], record["sample_pitch"] = sub.depth_pitch, sub.sample_pitch
         return layout
 
-    def sampler(self, packet: Packet) -> ResolvedSampler:
-        """Resolve a sampler packet. Raises FaultError."""
-        raw = unpack_packet(packet)[7:]
+    def sampler(self, packet: Packet | None) -> ResolvedSampler:
+        """Resolve a sampler packet; None: what an empty slot samples with. Raises FaultError."""
+        raw = unpack_packet(packet)[7:] if packet is not None else ()
         found = self._samplers.get(raw)
         if found is None:
-            found = self._samplers[raw] = self._resolve_sampler(Sampler.unpack(packet["data"].tolist()))
+            found = self._samplers[raw] = self._resolve_sampler(Sampler.unpack(raw) if raw else Sampler())
             if len(self._samplers) > _LIMIT:
                 self._samplers.pop(next(iter(self._samplers)))
-        return found
-
-    def default_sampler(self) -> ResolvedSampler:
-        """What an empty slot samples with."""
-        found = self._samplers.get(())
-        if found is None:
-            found = self._samplers[()] = self._resolve_sampler(Sampler())
         return found
 
     def _resolve_sampler(self, s: Sampler) -> ResolvedSampler:

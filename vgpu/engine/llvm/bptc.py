@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from vgpu.engine.reference.blocks import _LAYOUTS as BC6H_MODES
-from vgpu.engine.reference.blocks import ANCHORS, PARTITIONS
+from vgpu.engine.reference.blocks import ANCHORS, BC6H_MODES, PARTITIONS
 from wddm.hw.formats import Format, FormatInfo
 
 from .access import for_lanes

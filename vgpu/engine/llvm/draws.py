@@ -73,6 +73,10 @@ def _words_packer(words: int) -> Callable[..., None]:
     return struct.Struct(f"<{words}Q").pack_into
 
 
+def _number(bound: Bound | None) -> int:
+    return 0 if bound is None else bound.number
+
+
 class _Constants:
     """The constant buffers of one program: their packets, and pointer and dwords of each at the start of a block."""
 
@@ -320,21 +324,24 @@ class DrawState:
     def _bind(self, vs: Program) -> bool:
         """Resolve what the programs use; whether keys changed."""
         engine, state = self.engine, self.state
-        before = self.vs_bound, self.ps_bound
-        self.vs_bound = None
-        bound = engine.pipelines.bind(state, vs, Stage.VERTEX, Stage.PIXEL)
-        self.ps_bound = engine.pipelines.bind(state, self.ps, Stage.PIXEL, Stage.PIXEL) if self.ps else None
-        if bound.resources:
-            _words_packer(len(bound.resources))(self._vs_bytes, 8 * len(self.vs_constants.words), *bound.resources)
-        self.vs_bound = bound
-        self.ps_resources = self.ps_bound.resources if self.ps_bound is not None else []
-        engine.keep((bound, self.ps_bound))
-        if self.ps_bound is not None and self.ps_bound.views:
-            engine.use_views(self.ps_bound.views)
-        return any(
-            (old.number if old else 0) != (new.number if new else 0)
-            for old, new in zip(before, (bound, self.ps_bound), strict=True)
-        )
+        bind = engine.pipelines.bind
+        last_vs, last_ps = self.vs_bound, self.ps_bound
+        if last_vs is None or last_vs.resources:
+            self.vs_bound = None
+            vs_bound = bind(state, vs)
+            if vs_bound is not last_vs:
+                _words_packer(len(vs_bound.resources))(self._vs_bytes, 8 * len(self.vs_constants.words), *vs_bound.resources)
+                engine.keep(vs_bound)
+            self.vs_bound = vs_bound
+        ps_bound = bind(state, self.ps) if self.ps is not None else None
+        if ps_bound is not last_ps:
+            self.ps_bound = ps_bound
+            self.ps_resources = []
+            if ps_bound is not None:
+                self.ps_resources = ps_bound.resources
+                engine.keep(ps_bound)
+                engine.use_views(ps_bound.views)
+        return _number(last_vs) != _number(self.vs_bound) or _number(last_ps) != _number(ps_bound)
 
     def _find(
         self, vs: Program, targets: tuple[tuple[int, int], ...], depth_format: int, samples: int, read_only: int

@@ -27,7 +27,7 @@ from wddm.hw.packets import Op, Stage
 from wddm.hw.registers import EngineKind
 
 from . import front, pixel, records, surfaces
-from .bindings import Bindings, ResolvedView
+from .bindings import Bindings, ResolvedView, unpack_packet
 from .compute import ARGUMENTS
 from .draws import RECORD_BYTES, DrawState
 from .jit import DiskCache, Jit, default_cache_directory, lane_count
@@ -47,6 +47,7 @@ PARALLEL_ENTRIES: Final = 96
 PARALLEL_INVOCATIONS: Final = 1 << 15
 #: Compute threads run between two places of preemption.
 DISPATCH_SLICE: Final = 1 << 22
+_RENDER_TARGETS, _DEPTH_TARGET = int(Op.SET_RENDER_TARGET), int(Op.SET_DEPTH_STENCIL)
 _NOTHING: Final[tuple[Step, ...]] = ()
 
 
@@ -95,6 +96,7 @@ class LlvmEngine(Engine):
         self._local_delta = memory.pointer(LOCAL_BASE, 0) - LOCAL_BASE
         self._raster = _RASTER_FUNCTION(self.pipelines.raster())
         self._pass_key: Any = None
+        self._pass_formats: tuple[tuple[tuple[int, int], ...], int, int] = ((), 0, 1)
         self._pass_views: tuple[list[tuple[int, ResolvedView]], ResolvedView | None] = ([], None)
         #: What waiting pixels read: pages of constants, and views.
         self._constant_pages: set[int] = set()
@@ -138,8 +140,8 @@ class LlvmEngine(Engine):
         p = packet(state, Op.SET_SHADER, stage << 8)
         if p is None:
             return None
-        data = self.memory.view(int(p["address"]), int(p["extent"])).tobytes()
-        return self.pipelines.programs.load(data, stage)
+        _, _, extent, address, *_ = unpack_packet(p)
+        return self.pipelines.programs.load(ctypes.string_at(self.pointer(address, extent), extent), stage)
 
     # -- compute ------------------------------------------------------------------------------------------------------
     def dispatch(self, state: PipelineState, groups: tuple[int, int, int]) -> Iterator[Step]:
@@ -149,7 +151,7 @@ class LlvmEngine(Engine):
             program = self.load_program(state, Stage.COMPUTE)
             if program is None:
                 raise FaultError(Fault.PIPELINE, "dispatch without a compute program")
-            bound = self.pipelines.bind(state, program, Stage.COMPUTE, Stage.COMPUTE)
+            bound = self.pipelines.bind(state, program)
             code = self.pipelines.kernel(program, bound.key)
         except UnsupportedError as error:
             self.fallbacks[f"compute: {error}"] += 1
@@ -163,7 +165,7 @@ class LlvmEngine(Engine):
         total = groups[0] * groups[1] * groups[2]
         x, y, z = program.program.group
         size = x * y * z
-        self.reference._counters(state).add("cs_invocations", total * size)
+        self.reference.counters(state).add("cs_invocations", total * size)
         a["block"], a["counter"], a["stop"] = block.ctypes.data, counter.ctypes.data, self.stop.address
         a["x"], a["y"], a["z"] = groups
         parallel = self.threads > 1 and not program.ordered and total * size >= PARALLEL_INVOCATIONS and total > 1
@@ -255,19 +257,20 @@ class LlvmEngine(Engine):
 
         Returns ``(slot, format)`` of each target, depth format, samples, read-only flags.
         """
-        bound = state.bindings.get(Op.SET_RENDER_TARGET, {})
-        depth = packet(state, Op.SET_DEPTH_STENCIL)
-        views = [(slot, self.bindings.view(p, write=True)) for slot, p in sorted(bound.items())]
+        bound = state.bindings.get(_RENDER_TARGETS) or {}
+        depth = packet(state, _DEPTH_TARGET)
+        views = [(slot, self.bindings.view(bound[slot], write=True)) for slot in sorted(bound)]
         ds = self.bindings.view(depth, write=True) if depth is not None else None
-        read_only = int(depth["arg"]) & 3 if depth is not None else 0
-        key = (tuple((slot, id(v)) for slot, v in views), id(ds))
+        read_only = unpack_packet(depth)[5] & 3 if depth is not None else 0
+        key = (*[part for slot, v in views for part in (slot, v.pointer)], ds.pointer if ds is not None else 0)
         if key != self._pass_key:
             self.flush(state)
             self._pass_key = None
             self._make_pass(views, ds)
             self._pass_key, self._pass_views = key, (views, ds)
-        samples = max([v.view.samples for _, v in views] + ([ds.view.samples] if ds else []), default=1)
-        return tuple((slot, v.view.format) for slot, v in views), ds.view.format if ds else 0, samples, read_only
+            samples = max([v.view.samples for _, v in views] + ([ds.view.samples] if ds else []), default=1)
+            self._pass_formats = tuple((slot, v.view.format) for slot, v in views), ds.view.format if ds else 0, samples
+        return (*self._pass_formats, read_only)
 
     def _make_pass(self, views: list[tuple[int, ResolvedView]], ds: ResolvedView | None) -> None:
         p = self._pass
@@ -324,7 +327,7 @@ class LlvmEngine(Engine):
             p["entries"] = p["triangles"] = 0
             if self._counters.any():
                 assert self._owner is not None
-                self.reference._counters(self._owner).add("occlusion", int(self._counters[:, 0].sum()))
+                self.reference.counters(self._owner).add("occlusion", int(self._counters[:, 0].sum()))
                 self._counters[:] = 0
         if self.record_next:
             p["arena_next"] = 0

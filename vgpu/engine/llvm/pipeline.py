@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from vgpu.engine import Packet, PipelineState
 from vgpu.fault import FaultError
@@ -36,6 +36,9 @@ from .bindings import Bindings, ResolvedSampler, ResolvedView
 from .jit import Code, Jit
 from .shader import ShaderKey, Slots
 
+_RESOURCES, _SAMPLERS, _UAVS = int(Op.SET_RESOURCE), int(Op.SET_SAMPLER), int(Op.SET_UAV)
+_NOTHING: Final[dict[int, Packet]] = {}
+
 
 @dataclass(slots=True)
 class Program:
@@ -51,6 +54,9 @@ class Program:
     number: int
     pixel_constants: tuple[int, ...]  #: its constant buffers as binding slots of the pixel stage
     dimensions: dict[tuple[int, int], int]  #: (declaration kind, slot) of resources and UAVs: declared dimension
+    resource_slots: tuple[int, ...] = ()  #: its resources, samplers and UAVs as binding slots of its stage
+    sampler_slots: tuple[int, ...] = ()
+    uav_slots: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +136,11 @@ class Programs:
                 layout is not None and layout.position >= 0, self._next(), (), dimensions,
             )  # fmt: skip
             found.pixel_constants = tuple(Stage.PIXEL << 8 | slot for slot in found.slots.constants)
+            own = program.stage << 8
+            uavs = own if program.stage == Stage.COMPUTE else Stage.PIXEL << 8
+            found.resource_slots = tuple(own | slot for slot in found.slots.resources)
+            found.sampler_slots = tuple(own | slot for slot in found.slots.samplers)
+            found.uav_slots = tuple(uavs | slot for slot in found.slots.uavs)
             if len(self._programs) >= 4096:
                 self._programs.pop(next(iter(self._programs)))
             self._programs[data] = found
@@ -156,6 +167,7 @@ class Pipelines:
         self._wrap = wrap  # address of a front function -> callable
         self._keys: dict[tuple[int, ...], tuple[ShaderKey, int]] = {}
         self._elements: dict[tuple[InputElement, ...], Elements] = {}
+        self._bounds: dict[tuple[int, ...], Bound] = {}
         self._serial = 0
 
     def part(self, kind: str, key: Any, make: Any) -> Code:
@@ -171,44 +183,55 @@ class Pipelines:
         """The tile loop."""
         return self.part("raster", (), raster.compile_raster)["raster"]
 
-    def bind(self, state: PipelineState, program: Program, stage: Stage, uav_stage: Stage) -> Bound:
-        """Resolve the views, samplers and unordered access views that a program uses."""
-        high, slots = stage << 8, program.slots
-        resources: list[int] = []
-        views: list[ResolvedView] = []
-        samplers: list[ResolvedSampler] = []
-        numbers: list[int] = []  # of the keys; 0 = nothing fitting
-        bound = state.bindings.get(Op.SET_RESOURCE) or {}
-        for slot in slots.resources:
-            declared = program.dimensions[DeclarationKind.RESOURCE, slot]
-            self._bind_view(bound.get(high | slot), declared, False, numbers, resources, views)
-        bound = state.bindings.get(Op.SET_SAMPLER) or {}
-        for slot in slots.samplers:
-            p = bound.get(high | slot)
-            s = self.bindings.default_sampler() if p is None else self.bindings.sampler(p)
-            numbers.append(s.number)
-            resources.append(s.pointer)
-            samplers.append(s)
-        bound = state.bindings.get(Op.SET_UAV) or {}
-        for slot in slots.uavs:
-            self._bind_view(
-                bound.get(uav_stage << 8 | slot), program.dimensions[DeclarationKind.UAV, slot], True, numbers, resources, views
-            )
-        raw = (program.number, *numbers)
-        key, number = self._keys.get(raw) or self._new_key(raw, slots, views, samplers, numbers)
-        return Bound(key, number, resources, views, samplers)
+    def bind(self, state: PipelineState, program: Program) -> Bound:
+        """Resolve the views, samplers and unordered access views that a program uses. Raises FaultError."""
+        resolve = self.bindings.view
+        get = (state.bindings.get(_RESOURCES) or _NOTHING).get
+        views = [None if (p := get(slot)) is None else resolve(p) for slot in program.resource_slots]
+        samplers = []
+        if program.sampler_slots:
+            get = (state.bindings.get(_SAMPLERS) or _NOTHING).get
+            samplers = [self.bindings.sampler(get(slot)) for slot in program.sampler_slots]
+        uavs: list[ResolvedView | None] = []
+        if program.uav_slots:
+            get = (state.bindings.get(_UAVS) or _NOTHING).get
+            uavs = [None if (p := get(slot)) is None else resolve(p, write=True) for slot in program.uav_slots]
+        records = (
+            program.number,
+            *[0 if v is None else v.pointer for v in views],
+            *[s.pointer for s in samplers],
+            *[0 if v is None else v.pointer for v in uavs],
+        )
+        found = self._bounds.get(records)
+        if found is None:
+            if len(self._bounds) >= 8192:
+                self._bounds.pop(next(iter(self._bounds)))
+            found = self._bounds[records] = self._new_bound(program, list(records[1:]), views, samplers, uavs)
+        return found
 
-    def _bind_view(
-        self, p: Packet | None, dimension: int, write: bool, numbers: list[int], resources: list[int], views: list[ResolvedView]
-    ) -> None:
-        if p is None:
-            numbers.append(0)
-            resources.append(0)
-            return
-        v = self.bindings.view(p, write=write)
-        numbers.append(v.number if v.key.dimension == dimension else 0)
-        resources.append(v.pointer)
-        views.append(v)
+    def _new_bound(
+        self,
+        program: Program,
+        records: list[int],
+        views: list[ResolvedView | None],
+        samplers: list[ResolvedSampler],
+        uavs: list[ResolvedView | None],
+    ) -> Bound:
+        """A combination of records seen for the first time. Views of another dimension than declared count as none."""
+
+        def number(kind: DeclarationKind, slot: int, v: ResolvedView | None) -> int:
+            return v.number if v is not None and v.key.dimension == program.dimensions[kind, slot] else 0
+
+        slots = program.slots
+        numbers = [
+            *[number(DeclarationKind.RESOURCE, slot, v) for slot, v in zip(slots.resources, views, strict=True)],
+            *[s.number for s in samplers],
+            *[number(DeclarationKind.UAV, slot, v) for slot, v in zip(slots.uavs, uavs, strict=True)],
+        ]
+        used = [v for v in (*views, *uavs) if v is not None]
+        raw = (program.number, *numbers)
+        key, serial = self._keys.get(raw) or self._new_key(raw, slots, used, samplers, numbers)
+        return Bound(key, serial, records, used, samplers)
 
     def _new_key(
         self, raw: tuple[int, ...], slots: Slots, views: list[ResolvedView], samplers: list[ResolvedSampler], numbers: list[int]

@@ -27,11 +27,11 @@ class ReferenceEngine(Engine):
 
     def draw(self, state: PipelineState, call: DrawCall) -> Iterator[Step]:
         """Draw, batch by batch."""
-        yield from self._quiet(lambda: Draw(self.memory, state, call, self._counters(state), self.stop).run())
+        yield from self._quiet(lambda: Draw(self.memory, state, call, self.counters(state), self.stop).run())
 
     def dispatch(self, state: PipelineState, groups: tuple[int, int, int]) -> Iterator[Step]:
         """Run thread groups, batch by batch."""
-        yield from self._quiet(lambda: compute.dispatch(self.memory, state, groups, self._counters(state), self.stop))
+        yield from self._quiet(lambda: compute.dispatch(self.memory, state, groups, self.counters(state), self.stop))
 
     @staticmethod
     def _quiet(start: Callable[[], Iterator[Step]]) -> Iterator[Step]:
@@ -47,7 +47,8 @@ class ReferenceEngine(Engine):
             yield step
 
     @staticmethod
-    def _counters(state: PipelineState) -> queries.Counters:
+    def counters(state: PipelineState) -> queries.Counters:
+        """What queries of a context count; an engine that draws by other means adds to it."""
         if not isinstance(state.engine, queries.Counters):
             state.engine = queries.Counters()
         return state.engine
@@ -83,11 +84,11 @@ class ReferenceEngine(Engine):
 
     def query_begin(self, state: PipelineState, packet: Packet) -> None:
         """QUERY_BEGIN."""
-        queries.begin(self._counters(state), packet)
+        queries.begin(self.counters(state), packet)
 
     def query_end(self, state: PipelineState, packet: Packet) -> None:
         """QUERY_END."""
-        queries.end(self.memory, self._counters(state), packet)
+        queries.end(self.memory, self.counters(state), packet)
 
     def flush(self, state: PipelineState) -> None:
         """Nothing is deferred."""

@@ -239,7 +239,7 @@ def _bc7_mode(mode: int, blocks: Bytes, texel: Ints) -> Ints:
 # --- BC6H ---------------------------------------------------------------------------------------------------------------
 
 #: Mode bits; endpoint bits; delta bits of r, g, b; where the endpoint fields lie (r g b of w x y z, d = partition), in block order.
-_BC6H_MODES: Final = (
+_BC6H_TEXT: Final = (
     (0x00, 10, (5, 5, 5), "gy4 by4 bz4 rw0-9 gw0-9 bw0-9 rx0-4 gz4 gy0-3 gx0-4 bz0 gz0-3 bx0-4 bz1 by0-3 ry0-4 bz2 rz0-4 bz3 d0-4"),
     (0x01, 7, (6, 6, 6), "gy5 gz4-5 rw0-6 bz0-1 by4 gw0-6 by5 bz2 gy4 bw0-6 bz3 bz5 bz4 rx0-5 gy0-3 gx0-5 gz0-3 bx0-5 by0-3 ry0-5"
      " rz0-5 d0-4"),
@@ -276,14 +276,15 @@ def bc6h_layout(mode_bits: int, text: str) -> list[tuple[str, int, int]]:
     return out
 
 
-_LAYOUTS: Final = tuple((m, w, d, bc6h_layout(m, text)) for m, w, d, text in _BC6H_MODES)
+#: Modes of BC6H: number, endpoint bits, delta bits, and where each bit lies (:func:`bc6h_layout`).
+BC6H_MODES: Final = tuple((m, w, d, bc6h_layout(m, text)) for m, w, d, text in _BC6H_TEXT)
 
 
 def _bc6h(blocks: Bytes, texel: Ints, signed: bool) -> Words:
     out = np.zeros((len(blocks), 3), np.uint32)  # reserved modes are black
     first = blocks[:, 0].astype(np.int64)
     mode = np.where(first & 2 == 0, first & 3, first & 31)
-    for number, width, deltas, layout in _LAYOUTS:
+    for number, width, deltas, layout in BC6H_MODES:
         lanes = np.flatnonzero(mode == number)
         if len(lanes):
             transformed = number not in _UNTRANSFORMED
