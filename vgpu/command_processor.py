@@ -114,8 +114,6 @@ class _Table:
 
 
 _TABLES: Final = {node: _Table(rules) for node, rules in _RULES.items()}
-#: State ops whose packets say all: the same packets again are no change. Memory behind an address may have changed meanwhile.
-_PLAIN: Final = frozenset(int(op) for op, info in PACKETS.items() if 0 < op < 0x40 and not info.address and not info.address2)
 #: State ops whose address 0 means "unbound".
 _UNBINDABLE: Final = frozenset(op for op, info in PACKETS.items() if op < 0x40 and info.optional)
 
@@ -169,37 +167,11 @@ def _first_of_many(packets: npt.NDArray[np.void], node: Node, privileged: bool) 
 
 
 def reset_state(state: PipelineState) -> None:
-    """Back to the default state; what the engine keeps stays.
-
-    Most buffers set again what the one before had: versions of plain state change only when it differs at the first work.
-    """
-    bindings, version = state.bindings, state.version
-    plain = {op: bindings.pop(op) for op in _PLAIN if op in bindings}
-    if state.before is None:
-        state.before = plain
-    for op in bindings:
-        version[op] = version.get(op, 0) + 1
-    bindings.clear()
+    """Back to the default state; what the engine keeps stays."""
+    for op in state.bindings:
+        state.version[op] = state.version.get(op, 0) + 1
+    state.bindings.clear()
     state.queries.clear()
-
-
-def _settle(state: PipelineState) -> None:
-    """The first work after a reset: plain state that is not what it was before has changed."""
-    before, state.before = state.before, None
-    assert before is not None
-    bindings, version = state.bindings, state.version
-    for op in _PLAIN:
-        now, then = bindings.get(op), before.get(op)
-        if now is then:  # None
-            continue
-        if now is not None and then is not None and len(now) == len(then):
-            for slot, packet in now.items():
-                other = then.get(slot)
-                if other is None or packet.tobytes() != other.tobytes():
-                    break
-            else:
-                continue
-        version[op] = version.get(op, 0) + 1
 
 
 class Execution:
@@ -224,7 +196,6 @@ class Execution:
         end = len(packets) if bad is None else bad[0]
         bindings, version = self.state.bindings, self.state.version
         unknown_length = not self._engine.marks_loops
-        resetting = self.state.before is not None
         since = 0
         for i, (op, slot, address, _) in enumerate(islice(_heads(packets), end)):
             if op < 0x40:
@@ -237,8 +208,7 @@ class Execution:
                     bound[slot] = packets[i]
                 else:
                     bound.pop(slot, None)
-                if not resetting or op not in _PLAIN:
-                    version[op] = version.get(op, 0) + 1
+                version[op] = version.get(op, 0) + 1
                 if op == _STREAM_OUTPUT:
                     self.packet = i
                     self._stream_output(packets[i])
@@ -249,9 +219,6 @@ class Execution:
                     yield None
                 continue
             self.packet = i
-            if resetting:
-                resetting = False
-                _settle(self.state)
             if _PREDICATION in bindings and op in _PREDICATED and not self._passes():
                 continue
             work = _HANDLERS[op](self, packets[i])

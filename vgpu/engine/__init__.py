@@ -39,8 +39,6 @@ class PipelineState:
     bindings: dict[int, dict[int, Packet]] = field(default_factory=dict)
     version: dict[int, int] = field(default_factory=dict)
     queries: dict[int, Packet] = field(default_factory=dict)
-    #: Between a reset and the first work after it: what was bound before, of the ops that the command processor compares.
-    before: dict[int, dict[int, Packet]] | None = None
     engine: Any = None  #: what the engine keeps for this context (caches, counters)
 
 

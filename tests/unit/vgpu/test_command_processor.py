@@ -101,27 +101,6 @@ def test_state_is_kept_by_slot_and_unbound_by_address_zero(rig: Rig) -> None:
     assert rig.state.bindings == {}
 
 
-def test_plain_state_that_is_set_again_after_a_reset_has_not_changed(rig: Rig) -> None:
-    topology, blend = {"op": Op.SET_TOPOLOGY, "arg": 4}, {"op": Op.SET_BLEND, "arg": 1}
-    shader = {"op": Op.SET_SHADER, "address": LOCAL_BASE, "extent": 64}
-    draw = {"op": Op.DRAW, "data": [3, 1]}
-    version = rig.state.version
-    rig.run(topology, blend, shader, draw)
-    seen = dict(version)
-    reset_state(rig.state)
-    rig.run(topology, blend, shader, draw)
-    assert version[Op.SET_TOPOLOGY] == seen[Op.SET_TOPOLOGY]
-    assert version[Op.SET_SHADER] > seen[Op.SET_SHADER]  # what lies at the address may be another program now
-    reset_state(rig.state)
-    rig.run({"op": Op.SET_TOPOLOGY, "arg": 5})  # no work: still nothing has seen it
-    reset_state(rig.state)
-    rig.run(topology, draw)
-    assert version[Op.SET_TOPOLOGY] == seen[Op.SET_TOPOLOGY]
-    assert version[Op.SET_BLEND] > seen[Op.SET_BLEND]  # unbound by the reset
-    rig.run({"op": Op.SET_TOPOLOGY, "arg": 5}, draw)
-    assert version[Op.SET_TOPOLOGY] > seen[Op.SET_TOPOLOGY]
-
-
 def test_draws_resolve_their_arguments(rig: Rig) -> None:
     rig.memory.view(LOCAL_BASE, 20, write=True).view(np.uint32)[:] = [6, 2, 1, 2**32 - 5, 7]
     rig.run(
