@@ -38,7 +38,10 @@ RECORD_LIMIT: Final = RECORD_BYTES - 65536
 
 _HEAD: Final = struct.Struct(records.FRONT_HEAD_FORMAT)
 assert _HEAD.size == records.FRONT_HEAD.itemsize
-assert struct.calcsize(records.DRAW_FORMAT) == records.DRAW.itemsize
+_DRAW_BYTES: Final = struct.calcsize(records.DRAW_FORMAT)
+assert records.DRAW.itemsize == _DRAW_BYTES
+#: As a plain integer: names of enumerations cost a look-up each.
+_TRIANGLES: Final = int(Topology.TRIANGLELIST)
 #: Of a SET_CONSTANT_BUFFER, SET_VERTEX_BUFFER or SET_INDEX_BUFFER packet: extent, address, data[0].
 _unpack_buffer: Final[Callable[[Any], tuple[int, int, int]]] = struct.Struct("<4xIQ16xI28x").unpack
 _VERTEX_BUFFER: Final = struct.Struct("<QII")
@@ -70,6 +73,7 @@ def _record_packer(words: int) -> Callable[..., None]:
 
 @cache
 def _words_packer(words: int) -> Callable[..., None]:
+    """What packs u64 words."""
     return struct.Struct(f"<{words}Q").pack_into
 
 
@@ -84,6 +88,7 @@ class _Constants:
         self.slots = tuple(enumerate(slots))
         self.packets: list[Any] = [_NO_PACKET] * len(slots)
         self.words = [0] * (2 * len(slots))
+        self.pack = _words_packer(2 * len(slots))
 
     def forget(self) -> None:
         """All are read again."""
@@ -91,7 +96,7 @@ class _Constants:
 
     def update(self, engine: LlvmEngine, bound: dict[int, Packet], deferred: bool) -> bool:
         """Follow the packets; whether one changed. ``deferred``: pixels read the bytes later. Raises FaultError."""
-        packets, changed = self.packets, False
+        packets, words, changed = self.packets, self.words, False
         for i, slot in self.slots:
             p = bound.get(slot)
             if p is packets[i]:
@@ -99,10 +104,13 @@ class _Constants:
             changed = True
             packets[i] = _NO_PACKET
             if p is None:
-                self.words[2 * i : 2 * i + 2] = engine.zeros, 0
+                words[2 * i], words[2 * i + 1] = engine.zeros, 0
             else:
                 extent, address, size = _unpack_buffer(p)
-                self.words[2 * i : 2 * i + 2] = engine.pointer(address, extent), min(size, extent, 65536) >> 2
+                words[2 * i] = engine.pointer(address, extent)
+                if size > extent:
+                    size = extent
+                words[2 * i + 1] = size >> 2 if size < 65536 else 16384
                 if deferred:
                     engine.use_constants(address, extent)
             packets[i] = p
@@ -181,7 +189,7 @@ class DrawState:
         if not self.draw_pointer:
             self._record()
         count, start = call.count, call.start
-        primitives = count // 3 if self.topology == Topology.TRIANGLELIST else front.primitive_count(self.topology, count) or 0
+        primitives = count // 3 if self.topology == _TRIANGLES else front.primitive_count(self.topology, count) or 0
         index_buffer, index_count = self.index
         _HEAD.pack_into(
             self.front_bytes, 0, self.vs_pointer, self.draw_pointer, index_buffer, index_count, start & 0xFFFF_FFFF, count,
@@ -248,7 +256,7 @@ class DrawState:
         bound = state.bindings.get(_CONSTANTS) or _EMPTY
         vs = self.vs_constants
         if vs.update(engine, bound, False):
-            _words_packer(len(vs.words))(self._vs_bytes, 0, *vs.words)
+            vs.pack(self._vs_bytes, 0, *vs.words)
         if self.ps_constants.update(engine, bound, True):
             self.draw_pointer = 0
         self.constants_version = state.version[_CONSTANTS]
@@ -263,10 +271,10 @@ class DrawState:
         block = self.ps_constants.words + self.ps_resources
         self.draw_pointer = pointer = engine.record_base + at
         _record_packer(len(block))(
-            engine.record_bytes, at, pipeline.pixel, pipeline.merger, pointer + records.DRAW.itemsize, engine.counters_pointer,
+            engine.record_bytes, at, pipeline.pixel, pipeline.merger, pointer + _DRAW_BYTES, engine.counters_pointer,
             self.ranges, factor[4], self.depth[3] & 255, factor[0], factor[1], factor[2], factor[3], *block,
         )  # fmt: skip
-        engine.record_next = at + records.DRAW.itemsize + 8 * len(block)
+        engine.record_next = at + _DRAW_BYTES + 8 * len(block)
 
     def written(self, address: int, extent: int) -> None:
         """Memory is written: programs there are read again."""

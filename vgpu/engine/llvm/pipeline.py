@@ -185,53 +185,53 @@ class Pipelines:
 
     def bind(self, state: PipelineState, program: Program) -> Bound:
         """Resolve the views, samplers and unordered access views that a program uses. Raises FaultError."""
-        resolve = self.bindings.view
-        get = (state.bindings.get(_RESOURCES) or _NOTHING).get
-        views = [None if (p := get(slot)) is None else resolve(p) for slot in program.resource_slots]
-        samplers = []
+        bindings = self.bindings
+        raw = [program.number]
+        if program.resource_slots:
+            get, view = (state.bindings.get(_RESOURCES) or _NOTHING).get, bindings.view
+            for slot in program.resource_slots:
+                p = get(slot)
+                raw.append(0 if p is None else view(p).pointer)
         if program.sampler_slots:
             get = (state.bindings.get(_SAMPLERS) or _NOTHING).get
-            samplers = [self.bindings.sampler(get(slot)) for slot in program.sampler_slots]
-        uavs: list[ResolvedView | None] = []
+            for slot in program.sampler_slots:
+                raw.append(bindings.sampler(get(slot)).pointer)
         if program.uav_slots:
             get = (state.bindings.get(_UAVS) or _NOTHING).get
-            uavs = [None if (p := get(slot)) is None else resolve(p, write=True) for slot in program.uav_slots]
-        records = (
-            program.number,
-            *[0 if v is None else v.pointer for v in views],
-            *[s.pointer for s in samplers],
-            *[0 if v is None else v.pointer for v in uavs],
-        )
+            for slot in program.uav_slots:
+                p = get(slot)
+                raw.append(0 if p is None else bindings.view(p, write=True).pointer)
+        records = tuple(raw)
         found = self._bounds.get(records)
         if found is None:
             if len(self._bounds) >= 8192:
                 self._bounds.pop(next(iter(self._bounds)))
-            found = self._bounds[records] = self._new_bound(program, list(records[1:]), views, samplers, uavs)
+            found = self._bounds[records] = self._new_bound(state, program, raw[1:])
         return found
 
-    def _new_bound(
-        self,
-        program: Program,
-        records: list[int],
-        views: list[ResolvedView | None],
-        samplers: list[ResolvedSampler],
-        uavs: list[ResolvedView | None],
-    ) -> Bound:
+    def _new_bound(self, state: PipelineState, program: Program, records: list[int]) -> Bound:
         """A combination of records seen for the first time. Views of another dimension than declared count as none."""
+        slots, get = program.slots, state.bindings.get
+        views: list[ResolvedView] = []
+        numbers: list[int] = []  # of the keys; 0 = nothing fitting
 
-        def number(kind: DeclarationKind, slot: int, v: ResolvedView | None) -> int:
-            return v.number if v is not None and v.key.dimension == program.dimensions[kind, slot] else 0
+        def look(op: int, kind: DeclarationKind, bound: tuple[int, ...], declared: list[int], write: bool) -> None:
+            for place, slot in zip(bound, declared, strict=True):
+                p = (get(op) or _NOTHING).get(place)
+                if p is None:
+                    numbers.append(0)
+                    continue
+                v = self.bindings.view(p, write=write)
+                numbers.append(v.number if v.key.dimension == program.dimensions[kind, slot] else 0)
+                views.append(v)
 
-        slots = program.slots
-        numbers = [
-            *[number(DeclarationKind.RESOURCE, slot, v) for slot, v in zip(slots.resources, views, strict=True)],
-            *[s.number for s in samplers],
-            *[number(DeclarationKind.UAV, slot, v) for slot, v in zip(slots.uavs, uavs, strict=True)],
-        ]
-        used = [v for v in (*views, *uavs) if v is not None]
+        look(_RESOURCES, DeclarationKind.RESOURCE, program.resource_slots, slots.resources, False)
+        samplers = [self.bindings.sampler((get(_SAMPLERS) or _NOTHING).get(slot)) for slot in program.sampler_slots]
+        numbers += [s.number for s in samplers]
+        look(_UAVS, DeclarationKind.UAV, program.uav_slots, slots.uavs, True)
         raw = (program.number, *numbers)
-        key, serial = self._keys.get(raw) or self._new_key(raw, slots, used, samplers, numbers)
-        return Bound(key, serial, records, used, samplers)
+        key, serial = self._keys.get(raw) or self._new_key(raw, slots, views, samplers, numbers)
+        return Bound(key, serial, records, views, samplers)
 
     def _new_key(
         self, raw: tuple[int, ...], slots: Slots, views: list[ResolvedView], samplers: list[ResolvedSampler], numbers: list[int]
