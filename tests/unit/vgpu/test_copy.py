@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.unit.vgpu.rig import Rig, Surface
 from vgpu.engine import FaultError
+from vgpu.engine.reference import formats
 from wddm.hw.descriptors import View, ViewDimension, float_bits
 from wddm.hw.formats import FORMATS, Format
 from wddm.hw.interrupts import Fault
@@ -217,3 +218,51 @@ def test_any_descriptor_and_data(op: Op, data: st.DataObject) -> None:
         assert error.why
     assert not rig.memory.view(guard, 4096).any()
     rig.close()
+
+
+_BYTES = [
+    Format.R8G8B8A8_UNORM, Format.R8G8B8A8_UNORM_SRGB, Format.B8G8R8A8_UNORM, Format.B8G8R8X8_UNORM, Format.R8_UNORM,
+    Format.R8G8_UNORM, Format.A8_UNORM, Format.R10G10B10A2_UNORM,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("target", _BYTES, ids=lambda f: f.name)
+@pytest.mark.parametrize("source", _BYTES, ids=lambda f: f.name)
+def test_blits_of_bytes_in_another_order_give_what_conversion_gives(rig: Rig, target: Format, source: Format) -> None:
+    a, b = Surface(rig, source, 40, 32), Surface(rig, target, 40, 32)
+    size = FORMATS[source].bytes_per_block
+    values = np.random.default_rng(1).integers(0, 256, (32, 40, size), np.uint8)
+    values[:, :8] = np.arange(256, dtype=np.uint8).reshape(32, 8, 1)
+    a.put(values)
+    blit(rig, b, a, (3, 2, 39, 31), (4, 3, 40, 32), 0)
+    rig.run()
+    want = formats.pack(FORMATS[target], formats.unpack(FORMATS[source], values[3:32, 4:40].reshape(-1, size)))
+    assert (b.elements()[2:31, 3:39].reshape(want.shape) == want).all()
+    assert not b.elements()[:2].any()
+    assert not b.elements()[:, :3].any()
+
+
+@pytest.mark.parametrize(
+    "format",
+    [Format.R8G8B8A8_UNORM, Format.R8G8B8A8_UNORM_SRGB, Format.R16G16B16A16_UNORM, Format.B5G6R5_UNORM, Format.R10G10B10A2_UNORM,
+     Format.B8G8R8X8_UNORM, Format.R8_SNORM, Format.R16_FLOAT],
+    ids=lambda f: f.name,
+)  # fmt: skip
+@pytest.mark.parametrize("same", [0.0, 0.5, 0.9, 1.0])
+def test_resolves_of_samples_that_agree_give_what_the_average_gives(rig: Rig, format: Format, same: float) -> None:
+    info, random = FORMATS[format], np.random.default_rng(2)
+    a, b = Surface(rig, format, 64, 64, samples=4), Surface(rig, format, 64, 64)
+    samples = random.integers(0, 256, (4, 64, 64, info.bytes_per_block), np.uint8)
+    agree = random.random((64, 64)) < same
+    samples[1:, agree] = samples[0, agree]
+    for i in range(4):
+        a.put(samples[i], sample=i)
+    surfaces(rig, b, a)
+    rig.emit(Op.RESOLVE, arg=format)
+    rig.run()
+    total = np.zeros((64 * 64, 4))
+    with np.errstate(all="ignore"):
+        for one in samples:
+            total += formats.unpack(info, one.reshape(64 * 64, -1)).view(np.float32)
+        want = formats.pack(info, formats.bits(total / 4))
+    assert (b.elements().reshape(want.shape) == want).all()

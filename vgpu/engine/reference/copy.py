@@ -42,10 +42,8 @@ def _surface(
 def plane(t: Texture, mip: int, layer: int, sample: int = 0) -> Array:
     """One 2D plane of elements as a view of memory, ``(rows, columns, bytes)``."""
     s, m = t.shape, mip + t.first_mip
-    at = int(t.offsets(mip, layer, 0, 0, sample))
-    rows = -(-int(s.height[m]) // t.info.block)
-    columns = -(-int(s.width[m]) // t.info.block_width)
-    pitch, size = int(s.pitch[m]), t.info.bytes_per_block
+    at, height, width, pitch = s.place(m, layer + t.first_slice, sample)
+    rows, columns, size = -(-height // t.info.block), -(-width // t.info.block_width), t.info.bytes_per_block
     data = t._cells.view(np.uint8)
     whole = data[at : at + rows * pitch].reshape(rows, pitch)
     return whole[:, : columns * size].reshape(rows, columns, size)
@@ -190,7 +188,7 @@ def _box(t: Texture, subresource: int, xy: int, z: int, box: tuple[int, int], co
         raise _bad(f"{t.info.format.name} at {x}, {y}; a multiple of {t.info.block_width}, {t.info.block}")
     layer = z if t.shape.volume else array_slice
     x, y = x // t.info.block_width, y // t.info.block
-    width, height, _ = (int(v) for v in t.extent(mip))
+    _, height, width, _ = t.shape.place(mip + t.first_mip, 0, 0)
     columns, rows = -(-width // t.info.block_width), -(-height // t.info.block)
     if x + box[0] > columns or y + box[1] > rows or layer + count > layers(t, mip):
         raise _bad(f"box {x},{y} {box[0]}x{box[1]} layers {layer}+{count} in {columns}x{rows}, {layers(t, mip)} layers")
@@ -218,18 +216,49 @@ def resolve(memory: Memory, state: PipelineState, p: Packet) -> None:
 
 def average(info: FormatInfo, planes: list[Array]) -> Array:
     """The average of planes of elements, in a format."""
+    first_plane = planes[0]
     if len(planes) == 1 or info.is_integer:
-        return planes[0]
-    rows, columns, size = planes[0].shape
+        return first_plane
+    rows, columns, size = first_plane.shape
+    if _is_exact(info):
+        # Where all are the same, so is the average; in most places of a multisampled surface they are.
+        out = first_plane.copy()
+        differ = np.zeros((rows, columns), bool)
+        for one in planes[1:]:
+            differ |= _cells(one) != _cells(first_plane)
+        where = np.flatnonzero(differ)
+        if 2 * len(where) <= rows * columns:
+            y, x = np.divmod(where, columns)
+            for first in range(0, len(where), _TEXELS):
+                j, i = y[first : first + _TEXELS], x[first : first + _TEXELS]
+                out[j, i] = average_rows(info, [one[j, i] for one in planes])
+            return out
     out = np.empty((rows, columns, size), np.uint8)
     step = max(1, _TEXELS // columns)
     for first in range(0, rows, step):
         part = slice(first, min(first + step, rows))
-        total = np.zeros(((part.stop - first) * columns, 4))
-        for one in planes:
-            total += formats.unpack(info, np.ascontiguousarray(one[part]).reshape(-1, size)).view(np.float32)
-        out[part] = formats.pack(info, formats.bits(total / len(planes))).reshape(-1, columns, size)
+        out[part] = average_rows(info, [one[part].reshape(-1, size) for one in planes]).reshape(-1, columns, size)
     return out
+
+
+def average_rows(info: FormatInfo, elements: list[Array]) -> Array:
+    """The average of some arrays ``(n, bytes)`` of elements, one by one."""
+    total = np.zeros((len(elements[0]), 4))
+    for one in elements:
+        total += formats.unpack(info, np.ascontiguousarray(one)).view(np.float32)
+    return formats.pack(info, formats.bits(total / len(elements)))
+
+
+def _is_exact(info: FormatInfo) -> bool:
+    """Whether every pattern of bits is a colour of its own that comes back when it is packed again."""
+    bits = [c.bits for c in info.channels]
+    return info.type == NumberType.UNORM and not info.pair and max(bits) <= 16 and sum(bits) == 8 * info.bytes_per_block <= 64
+
+
+def _cells(plane: Array) -> Array:
+    """Elements as integers, ``(rows, columns)``."""
+    rows, columns, size = plane.shape
+    return plane.view(f"u{size}").reshape(rows, columns)
 
 
 def generate_mips(memory: Memory, state: PipelineState, p: Packet) -> None:
@@ -280,6 +309,13 @@ def blt(memory: Memory, state: PipelineState, p: Packet) -> None:
     right, bottom = min(to[2], out.shape[1]), min(to[3], out.shape[0])
     if to[0] >= right or to[1] >= bottom:
         return
+    if not flags & 3 and (to[2] - to[0], to[3] - to[1]) == (from_[2] - from_[0], from_[3] - from_[1]):
+        # Texel by texel: of formats that differ in the order of their bytes at most, nothing is converted.
+        order = _byte_order(target.info, source.info)
+        if order is not None:
+            part = cells[from_[1] : from_[1] + bottom - to[1], from_[0] : from_[0] + right - to[0]]
+            _put_bytes(out[to[1] : bottom, to[0] : right], part, order)
+            return
     point = bool(flags & 4) or source.info.is_integer
     for y in range(to[1], bottom, _ROWS):
         rows = np.arange(y, min(y + _ROWS, bottom))
@@ -290,6 +326,34 @@ def blt(memory: Memory, state: PipelineState, p: Packet) -> None:
             u, v = 1 - v, u
         colors = _stretch(source.info, cells, from_, u, v, point)
         out[rows[0] : rows[-1] + 1, to[0] : right] = formats.pack(target.info, colors).reshape(len(rows), right - to[0], -1)
+
+
+def _byte_order(target: FormatInfo, source: FormatInfo) -> list[int] | None:
+    """Where each byte of a target's element comes from: a byte of the source's, -1 (zero) or -2 (one).
+
+    None if there is more to it than the order of bytes.
+    """
+    for info in (target, source):
+        if info.type != NumberType.UNORM or info.pair or any(c.bits != 8 or c.shift % 8 for c in info.channels):
+            return None
+    if target.srgb != source.srgb:
+        return None
+    has = {c.component: c.shift // 8 for c in source.channels}
+    order = [-1] * target.bytes_per_block
+    for c in target.channels:
+        order[c.shift // 8] = has.get(c.component, -2 if c.component == 3 else -1)
+    return order
+
+
+def _put_bytes(to: Array, from_: Array, order: list[int]) -> None:
+    """Elements whose bytes are put in another order; the two may overlap."""
+    if order == list(range(from_.shape[2])):
+        to[:] = from_
+        return
+    if np.may_share_memory(to, from_):
+        from_ = from_.copy()
+    for i, j in enumerate(order):
+        to[:, :, i] = from_[:, :, j] if j >= 0 else (0 if j == -1 else 255)
 
 
 def _stretch(info: FormatInfo, cells: Array, box: tuple[int, int, int, int], u: Array, v: Array, point: bool) -> Array:

@@ -74,6 +74,13 @@ class Shape:
         self.width = np.array([s.width for s in first], np.int64)
         self.height = np.array([s.height for s in first], np.int64)
         self.depth = np.array([s.depth for s in first], np.int64)
+        self._subresources = subs
+
+    def place(self, mip: int, layer: int, sample: int) -> tuple[int, int, int, int]:
+        """Offset, height, width and row pitch of one plane of the resource. ``layer``: array slice, or depth slice of a volume."""
+        sub = self._subresources[0 if self.volume else layer][mip]
+        at = sub.offset + sample * sub.sample_pitch + (layer * sub.depth_pitch if self.volume else 0)
+        return at, sub.height, sub.width, sub.row_pitch
 
 
 @lru_cache(maxsize=1024)
