@@ -170,6 +170,7 @@ class Adapter:
         ):
             if self.host.has(name):
                 self.guard(partial(self.host.call, name, *arguments))
+        self.host.removed = True
 
     # ----- the pump ----------------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from wddm.ddi import dispmprt
 from wddm.ddi.status import NTSTATUS, ntstatus_name
 from wddm.trace import Tracer
 from wddm.wire.bus import InterruptRaised
-from wddm.wire.channel import CallError
+from wddm.wire.channel import CallError, ChannelClosed
 
 from .bus_link import BusLink, MemoryBlock
 from .errors import BugCheckCode, BugCheckError, vidsch_bug_check
@@ -123,6 +123,7 @@ class MiniportHost:
             None,
         )
         self.child_status: Callable[[dispmprt.DXGK_CHILD_STATUS], None] = lambda status: None
+        self.removed = False
         self._active: str | None = None  # the entry that has not returned
         self._at_interrupt_level = False
         self._notified = False
@@ -138,7 +139,10 @@ class MiniportHost:
         return getattr(self.data, name) is not None
 
     def call(self, name: str, *arguments: Any, trace: dict[str, Any] | None = None) -> Any:
-        """Call an entry. Raises BugCheckError when the miniport fails inside, or has no such entry."""
+        """Call an entry. Raises BugCheckError when the miniport fails inside, or has no such entry, and ChannelClosed when the adapter
+        was removed: the kernel ends, and what arrives late finds no driver any more."""
+        if self.removed:
+            raise ChannelClosed(f"{name}: the adapter was removed")
         entry = getattr(self.data, name)
         if entry is None:
             raise BugCheckError(BugCheckCode.VIDEO_DXGKRNL_FATAL_ERROR, 0, f"the miniport has no {name}")

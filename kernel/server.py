@@ -125,6 +125,8 @@ class Kernel:
                 adapter.host.interrupt(message)
             except BugCheckError as error:
                 adapter.bug_check(error.record)
+            except ChannelClosed:
+                _log.debug("an interrupt came after the adapter was removed")
 
     def _pump(self) -> None:
         if self.adapter is not None:
