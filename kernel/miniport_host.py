@@ -139,8 +139,8 @@ class MiniportHost:
         return getattr(self.data, name) is not None
 
     def call(self, name: str, *arguments: Any, trace: dict[str, Any] | None = None) -> Any:
-        """Call an entry. Raises BugCheckError when the miniport fails inside, or has no such entry, and ChannelClosed when the adapter
-        was removed: the kernel ends, and what arrives late finds no driver any more."""
+        """Call an entry. Raises BugCheckError when the miniport fails inside, or has no such entry, and ChannelClosed when the
+        adapter was removed: the kernel ends, and what arrives late finds no driver any more."""
         if self.removed:
             raise ChannelClosed(f"{name}: the adapter was removed")
         entry = getattr(self.data, name)
