@@ -125,7 +125,7 @@ def _run(name: str, options: argparse.Namespace, main: Callable[[argparse.Namesp
     async def supervised() -> None:
         nonlocal status
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(_end_on_signal, nursery.cancel_scope)
+            await nursery.start(_end_on_signal, nursery.cancel_scope)
             if options.lifeline is not None:
                 nursery.start_soon(_end_with_parent, options.lifeline, nursery.cancel_scope)
             await main(options)
@@ -147,8 +147,12 @@ def _leaves(group: BaseExceptionGroup[ProcessError]) -> list[ProcessError]:
     return found
 
 
-async def _end_on_signal(scope: trio.CancelScope) -> None:
+async def _end_on_signal(
+    scope: trio.CancelScope, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+) -> None:
+    """The first signal ends the process in good order; a second one, while it does, at once."""
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        task_status.started()
         async for _ in signals:
             scope.cancel()
             return

@@ -30,8 +30,12 @@ if TYPE_CHECKING:
 #: Seconds that a process may take to serve, and to end when asked to.
 START_TIMEOUT: Final = 60.0
 STOP_TIMEOUT: Final = 5.0
+#: Seconds that the last words of a dead process are waited for, which somebody else may keep open.
+LAST_WORDS_TIMEOUT: Final = 1.0
 #: What executes draws when nobody says.
 DEFAULT_ENGINE: Final = "llvm"
+#: The processes from the bottom of the stack to its top, and whom each connects to.
+_UPSTREAM: Final = {"vgpu": None, "kernel": "vgpu", "runtime": "kernel"}
 
 
 class StackError(Exception):
@@ -65,6 +69,7 @@ class Child:
     process: trio.Process
     ready: trio.Event = field(default_factory=trio.Event)
     last_words: deque[str] = field(default_factory=lambda: deque(maxlen=20))
+    silent: trio.Event = field(default_factory=trio.Event)  #: it can say nothing more
     stopping: bool = False
 
     @property
@@ -72,17 +77,34 @@ class Child:
         """Process id."""
         return self.process.pid
 
+    def hear(self, line: str) -> bool:
+        """Take a line that it said; whether it is for people."""
+        if line.startswith(f"{self.name}: listening on "):
+            self.ready.set()
+            return False
+        self.last_words.append(line)
+        return True
+
     def obituary(self) -> str:
         """How it ended, in words."""
         code = self.process.returncode
         if code is None:
             how = "is running"
         elif code < 0:
-            how = f"was killed by {signal.Signals(-code).name}"
+            how = f"was killed by {_signal_name(-code)}"
         else:
             how = f"exited with status {code}"
-        words = " | ".join(line for line in self.last_words if "listening on" not in line)
+        # Of what argparse says, the last line tells what is wrong.
+        wrong = [line for line in self.last_words if line.startswith(f"python -m {self.name}: error: ")]
+        words = " | ".join(wrong or self.last_words)
         return f"{self.name} (process {self.pid}) {how}" + (f": {words}" if words else "")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # a real-time signal
+        return f"signal {number}"
 
 
 class Stack:
@@ -93,12 +115,13 @@ class Stack:
         self.run_dir = run_dir
         self.children: dict[str, Child] = {}
         self.addresses: dict[str, Address] = {
-            name: Address(path=str(run_dir / f"{name}.sock")) for name in ("vgpu", "kernel", "runtime")
+            name: Address(path=str(run_dir / f"{name}.sock")) for name in _UPSTREAM
         }
         #: Where clients reach the runtime over TCP, when asked for; its port is the one that was found for port 0.
         self.tcp: Address | None = None
         self.failure: str | None = None
         self._failed = trio.Event()
+        self._sockets: list[Path] = []  # that we bound
 
     @property
     def address(self) -> str:
@@ -115,6 +138,17 @@ class Stack:
         if self.failure is None:
             self.failure = why
             self._failed.set()
+        for child in self.children.values():
+            child.ready.set()
+
+    def _ended(self, child: Child) -> None:
+        """A process has ended. One that dies takes those above it along: the lowest of the dead tells how."""
+        for other in self.children.values():
+            if other is child:
+                self._fail(child.obituary())
+                return
+            if other.process.returncode is not None and not other.stopping:
+                return  # its own end is noticed as well
 
 
 @contextlib.asynccontextmanager
@@ -122,23 +156,28 @@ async def open_stack(options: StackOptions | None = None, **settings: Any) -> As
     """Start a stack, and stop it at the end. ``settings`` are fields of :class:`StackOptions`. Raises StackError."""
     options = StackOptions(**settings) if options is None else options
     with contextlib.ExitStack() as cleanup:
-        if options.run_dir is None:
-            run_dir = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="wddm-")))
-        else:
-            run_dir = options.run_dir
-            run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if options.trace_dir is not None:
-            options.trace_dir.mkdir(parents=True, exist_ok=True)
+        try:
+            if options.run_dir is None:
+                run_dir = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="wddm-")))
+            else:
+                run_dir = options.run_dir
+                run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if options.trace_dir is not None:
+                options.trace_dir.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StackError(f"cannot make {error.filename}: {error.strerror}") from None
+        lifeline, held = os.pipe()
+        cleanup.callback(os.close, held)  # when everybody has ended
         stack = Stack(options, run_dir)
         async with body_nursery(lambda: _stop(stack)) as nursery:
-            await _start(stack, nursery)
+            await _start(stack, nursery, lifeline)
             yield stack
 
 
 def _command_lines(options: StackOptions) -> dict[str, list[str]]:
     width, height = options.size
     vgpu = ["--vram", str(options.vram), "--aperture", str(options.aperture), "--size", f"{width}x{height}"]
-    vgpu += ["--refresh", f"{options.refresh:g}", "--engine", options.engine]
+    vgpu += ["--refresh", str(options.refresh), "--engine", options.engine]
     if options.threads is not None:
         vgpu += ["--threads", str(options.threads)]
     return {
@@ -148,40 +187,26 @@ def _command_lines(options: StackOptions) -> dict[str, list[str]]:
     }
 
 
-async def _start(stack: Stack, nursery: trio.Nursery) -> None:
-    options = stack.options
+async def _start(stack: Stack, nursery: trio.Nursery, lifeline: int) -> None:
     listeners: dict[str, list[Listener]] = {}
-    lifeline, held = os.pipe()
     try:
         try:
             for name, where in stack.addresses.items():
                 listeners[name] = [Listener.open(where)]
-            if options.tcp is not None:
-                listeners["runtime"].append(Listener.open(options.tcp))
+                stack._sockets.append(Path(str(where.path)))
+            if stack.options.tcp is not None:
+                listeners["runtime"].append(Listener.open(stack.options.tcp))
                 stack.tcp = listeners["runtime"][-1].address
         except OSError as error:
             raise StackError(error.strerror or str(error)) from None
-        arguments = _command_lines(options)
-        for name, upstream in (("vgpu", None), ("kernel", "vgpu"), ("runtime", "kernel")):
-            fds = [listener.detach_for() for listener in listeners[name]]
-            command = [sys.executable, "-m", name, *arguments[name], "--log-level", options.log_level, "--lifeline", str(lifeline)]
-            for fd in fds:
-                command += ["--listen", f"fd:{fd}"]
-            if upstream is not None:
-                command += ["--connect", str(stack.addresses[upstream])]
-            if options.trace_dir is not None:
-                command += ["--trace", str(options.trace_dir / f"{name}.jsonl")]
-            process = await trio.lowlevel.open_process(
-                command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, pass_fds=(lifeline, *fds)
-            )
-            child = stack.children[name] = Child(name, process)
+        for name in stack.addresses:
+            stack.children[name] = child = Child(name, await _spawn(stack, name, listeners[name], lifeline))
             nursery.start_soon(_watch, stack, child)
     finally:
         os.close(lifeline)
         for group in listeners.values():
             for listener in group:
                 listener.release()
-    nursery.start_soon(_hold, held)
     with trio.move_on_after(START_TIMEOUT) as scope:
         for child in stack.children.values():
             await child.ready.wait()
@@ -192,44 +217,62 @@ async def _start(stack: Stack, nursery: trio.Nursery) -> None:
         raise StackError(f"{' and '.join(waiting)} did not serve within {START_TIMEOUT:g} s")
 
 
-async def _hold(fd: int) -> None:
-    try:
-        await trio.sleep_forever()
-    finally:
-        os.close(fd)
+async def _spawn(stack: Stack, name: str, listeners: Sequence[Listener], lifeline: int) -> trio.Process:
+    options, fds = stack.options, [listener.detach_for() for listener in listeners]
+    command = [sys.executable, "-m", name, *_command_lines(options)[name], "--log-level", options.log_level]
+    command += ["--lifeline", str(lifeline)]
+    for fd in fds:
+        command += ["--listen", f"fd:{fd}"]
+    upstream = _UPSTREAM[name]
+    if upstream is not None:
+        command += ["--connect", str(stack.addresses[upstream])]
+    if options.trace_dir is not None:
+        command += ["--trace", str(options.trace_dir / f"{name}.jsonl")]
+    return await trio.lowlevel.open_process(
+        command,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        pass_fds=(lifeline, *fds),
+        start_new_session=True,  # Ctrl-C is for us; we end them in order
+    )
 
 
 async def _watch(stack: Stack, child: Child) -> None:
-    """Read what a process says; notice its end."""
+    """Read what a process says; notice its end. Goes on until then: nobody may write into a pipe that nobody reads."""
+    with trio.CancelScope(shield=True):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_listen, child)
+            await child.process.wait()
+            with trio.move_on_after(LAST_WORDS_TIMEOUT):
+                await child.silent.wait()
+            nursery.cancel_scope.cancel()
+    if not child.stopping:
+        stack._ended(child)
+
+
+async def _listen(child: Child) -> None:
     stream = child.process.stderr
     assert stream is not None
     rest = b""
-    async for chunk in stream:
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            text = line.decode(errors="replace")
-            if "listening on" in text:
-                child.ready.set()
-            else:
-                print(text, file=sys.stderr, flush=True)
-            child.last_words.append(text)
-    await child.process.wait()
-    if not child.stopping:
-        # One that dies takes those above it along: the lowest of the dead is the one to name.
-        stack._fail(next(c for c in stack.children.values() if c.process.returncode is not None).obituary())
-    child.ready.set()
+    async with stream:
+        async for chunk in stream:
+            *lines, rest = (rest + chunk).split(b"\n")
+            _hear(child, lines)
+    _hear(child, [rest] if rest else [])
+    child.silent.set()
+
+
+def _hear(child: Child, lines: Sequence[bytes]) -> None:
+    for line in lines:
+        text = line.decode(errors="replace")
+        if child.hear(text):
+            print(text, file=sys.stderr, flush=True)
 
 
 async def _stop(stack: Stack) -> None:
     """End the processes from the top of the stack to the bottom; kill what does not end in time."""
-    for name in ("runtime", "kernel", "vgpu"):
-        child = stack.children.get(name)
-        if child is None:
-            continue
+    for child in reversed(stack.children.values()):
         if child.process.returncode is not None:
-            if child.process.returncode < 0:  # killed: it could not take its socket away
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(str(stack.addresses[name].path))
             continue
         child.stopping = True
         child.process.send_signal(signal.SIGTERM)
@@ -238,6 +281,8 @@ async def _stop(stack: Stack) -> None:
         if child.process.returncode is None:
             child.process.kill()
             await child.process.wait()
+    for socket in stack._sockets:  # of those that could not take them away
+        socket.unlink(missing_ok=True)
 
 
 @contextlib.asynccontextmanager
