@@ -7,11 +7,11 @@ import sys
 
 
 def main(arguments: list[str]) -> int:
-    """Connect and leave again."""
-    if len(arguments) != 1:
+    """Connect and leave again. Status 0: something serves there; 1: nothing does; 2: that is no address."""
+    kind, _, rest = arguments[0].partition(":") if len(arguments) == 1 else ("", "", "")
+    if kind not in ("unix", "tcp"):
         print("usage: python -m wddm.health unix:PATH | tcp:HOST:PORT", file=sys.stderr)
         return 2
-    kind, _, rest = arguments[0].partition(":")
     try:
         if kind == "unix":
             with socket.socket(socket.AF_UNIX) as sock:
@@ -19,8 +19,8 @@ def main(arguments: list[str]) -> int:
                 sock.connect(rest)
         else:
             host, _, port = rest.rpartition(":")
-            socket.create_connection((host, int(port)), timeout=4).close()
-    except (OSError, ValueError) as error:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=4).close()
+    except (OSError, OverflowError, ValueError) as error:
         print(f"{arguments[0]}: {error}", file=sys.stderr)
         return 1
     return 0

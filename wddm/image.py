@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 
 def png_bytes(image: npt.NDArray[np.uint8]) -> bytes:
-    """``image`` is (height, width, 3 or 4) uint8. Raises ValueError for other shapes."""
-    if image.ndim != 3 or image.shape[2] not in (3, 4) or image.dtype != np.uint8:
+    """``image`` is (height, width, 3 or 4) uint8. Raises ValueError for other shapes, and without pixels."""
+    if image.ndim != 3 or image.shape[2] not in (3, 4) or image.dtype != np.uint8 or not image.size:
         raise ValueError(f"a picture is (height, width, 3 or 4) uint8, not {image.shape} {image.dtype}")
     height, width, channels = image.shape
     rows = np.zeros((height, 1 + width * channels), np.uint8)  # filter byte 0 (none), then the row

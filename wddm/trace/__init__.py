@@ -68,20 +68,31 @@ def file_sink(file: IO[str]) -> Sink:
 
     def write(event: Event) -> None:
         record = {"t": event.time_ns, "p": event.process, "n": event.name, "a": event.arguments}
-        file.write(json.dumps(record, default=str) + "\n")
+        file.write(json.dumps(record, default=_plain) + "\n")
         file.flush()
 
     return write
 
 
+def _plain(value: Any) -> Any:
+    """For JSON: numpy numbers as numbers, bytes in hexadecimal, anything else by its text."""
+    if getattr(value, "ndim", None) == 0:
+        return value.item()
+    return value.hex() if isinstance(value, (bytes, bytearray)) else str(value)
+
+
 def read(paths: Iterable[Path]) -> list[Event]:
-    """Merge trace files in the order of time. A last line that a killed process left half-written is dropped."""
+    """Merge trace files in the order of time. A last line that a killed process left half-written is dropped.
+
+    Raises ValueError for a line that is no event, with its place.
+    """
     events = []
     for path in paths:
-        lines = path.read_text().split("\n")
-        if lines[-1]:
-            lines.pop()
-        for line in filter(None, lines):
-            record = json.loads(line)
-            events.append(Event(record["t"], record["p"], record["n"], record["a"]))
+        *lines, _cut_off = path.read_text().split("\n")
+        for number, line in enumerate(lines, 1):
+            try:
+                record = json.loads(line)
+                events.append(Event(record["t"], record["p"], record["n"], record["a"]))
+            except (ValueError, KeyError, TypeError):
+                raise ValueError(f"{path}:{number}: no trace event: {line[:80]}") from None
     return sorted(events, key=lambda event: event.time_ns)
