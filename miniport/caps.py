@@ -78,6 +78,7 @@ def driver_caps(memory: MemorySizes) -> DXGK_DRIVERCAPS:
         MemoryManagementCaps=DXGK_VIDMMCAPS.DedicatedPagingEngine | DXGK_VIDMMCAPS.NonCpuVisiblePrimary,
         PagingNode=Node.COPY,
         NbAsymetricProcessingNodes=len(Node),
+        # DEVIATES: it also has FlipIndependent, node metadata and monitored fences, which are of later versions.
         WDDMVersion=DXGKDDI_INTERFACE_VERSION.WIN8,
         PreemptionCaps=D3DKMDT_PREEMPTION_CAPS(
             GraphicsPreemptionGranularity=D3DKMDT_GRAPHICS_PREEMPTION_GRANULARITY.PRIMITIVE_BOUNDARY,
