@@ -355,6 +355,51 @@ def test_render_knows_its_node_and_says_why_it_refuses(rig: Rig) -> None:
     assert rig.kernel.take() == [("why", "packet 1: WRITE_FENCE is privileged")]
 
 
+_ALLOWED = {
+    OK,
+    NTSTATUS.STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER,
+    NTSTATUS.STATUS_PRIVILEGED_INSTRUCTION,
+    NTSTATUS.STATUS_ILLEGAL_INSTRUCTION,
+    NTSTATUS.STATUS_INVALID_PARAMETER,
+    NTSTATUS.STATUS_INVALID_USER_BUFFER,
+    NTSTATUS.STATUS_INVALID_HANDLE,
+}
+_KNOWN = st.sampled_from([int(op) for op in Op])
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.lists(st.tuples(_KNOWN | st.integers(0, 0xFFFF), st.binary(min_size=62, max_size=62)), max_size=6),
+    st.booleans(),
+    st.binary(max_size=24 * 6),
+    st.booleans(),
+    st.integers(-1, 500),
+    st.booleans(),
+)
+def test_any_command_buffer_is_translated_or_refused_in_words(rows, clean, patches, plausible, length, copy) -> None:
+    """Whatever user mode writes: a status that DxgkDdiRender may answer, a sentence with every refusal, no exception."""
+    rig = Rig()
+    device = rig.device()
+    rig.kernel.handles = {0x40: allocation(rig)}
+    _, (handle,) = opened(rig, device, 0x40)
+    commands = np.frombuffer(b"".join(op.to_bytes(2, "little") + rest for op, rest in rows), PACKET).copy()
+    if clean:
+        commands["address"] = commands["address2"] = 0
+        commands["slot"] &= 1
+    entries = np.frombuffer(patches[: len(patches) // 24 * 24], D3DDDI_PATCHLOCATIONLIST_DTYPE).copy()
+    if plausible:
+        entries["AllocationIndex"] %= 2
+        entries["PatchOffset"] = entries["PatchOffset"] % 6 * 64 + 8
+    a = render(commands, handle)
+    a.CommandLength = length if not clean else commands.nbytes
+    a.pPatchLocationListIn, a.PatchLocationListInSize = entries, len(entries)
+    rig.kernel.take()
+    status = rig.entry("Render", rig.context(device, int(copy)), a)
+    assert status in _ALLOWED
+    assert bool(rig.kernel.take()) == (status != OK)
+    assert 0 <= a.DmaBufferUsed <= 4096
+
+
 def test_render_km_answers_what_it_may(rig: Rig) -> None:
     context = rig.context(rig.device())
     for op in (Op.WRITE_FENCE, 0x3F):
