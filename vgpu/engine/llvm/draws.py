@@ -267,6 +267,8 @@ class DrawState:
         assert pipeline is not None
         if not self.ranges:
             self.ranges = engine.place_bytes(self.depth_ranges.tobytes())
+        if pipeline.weight > engine.weight:
+            engine.weight = pipeline.weight
         at, factor = engine.record_next, self.factor
         block = self.ps_constants.words + self.ps_resources
         self.draw_pointer = pointer = engine.record_base + at

@@ -41,7 +41,7 @@ _RASTER_FUNCTION: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint3
 _KERNEL_FUNCTION: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 ARENA_BYTES: Final = 48 << 20
 CHUNKS: Final = 1 << 16
-#: Bin entries below which a second thread costs more than it brings.
+#: Bin entries, times the weight of the heaviest program, below which a second thread costs more than it brings.
 PARALLEL_ENTRIES: Final = 96
 #: Threads of groups below which a dispatch stays on one thread.
 PARALLEL_INVOCATIONS: Final = 1 << 15
@@ -68,6 +68,7 @@ class LlvmEngine(Engine):
         self.reference = ReferenceEngine(memory, stop)
         self.fallbacks: Counter[str] = Counter()
         self.workers = Workers(threads)
+        self.weight = 1  #: of the heaviest pixel program that waits
         self.epoch = 0  #: counts flushes: records of earlier ones are gone
         self.target_owner: DrawState | None = None
         self.target_size = (0, 0)
@@ -320,7 +321,7 @@ class LlvmEngine(Engine):
         if entries:
             p["next_tile"] = 0
             pointer = self.pass_pointer
-            if parallel and self.threads > 1 and entries >= PARALLEL_ENTRIES:
+            if parallel and self.threads > 1 and entries * self.weight >= PARALLEL_ENTRIES:
                 self.workers.run(lambda thread: self._raster(pointer, thread))
             else:
                 self._raster(pointer, 0)
@@ -334,6 +335,7 @@ class LlvmEngine(Engine):
             p["chunk_next"] = int(p["tiles_x"][0]) * int(p["tiles_y"][0])
             self.record_next = 0
             self.epoch += 1
+            self.weight = 1
             self._keep.clear()
             self._constant_pages.clear()
             self._used.clear()

@@ -38,6 +38,8 @@ from .shader import ShaderKey, Slots
 
 _RESOURCES, _SAMPLERS, _UAVS = int(Op.SET_RESOURCE), int(Op.SET_SAMPLER), int(Op.SET_UAV)
 _NOTHING: Final[dict[int, Packet]] = {}
+#: The weight of a program that has loops or many instructions.
+MAX_WEIGHT: Final = 16
 
 
 @dataclass(slots=True)
@@ -54,6 +56,7 @@ class Program:
     number: int
     pixel_constants: tuple[int, ...]  #: its constant buffers as binding slots of the pixel stage
     dimensions: dict[tuple[int, int], int]  #: (declaration kind, slot) of resources and UAVs: declared dimension
+    weight: int = 1  #: how much longer than the shortest it takes, roughly; at most MAX_WEIGHT
     resource_slots: tuple[int, ...] = ()  #: its resources, samplers and UAVs as binding slots of its stage
     sampler_slots: tuple[int, ...] = ()
     uav_slots: tuple[int, ...] = ()
@@ -95,6 +98,7 @@ class DrawPipeline:
     has_loop: bool
     has_effects: bool
     rasterizes: bool
+    weight: int  #: of the pixel program
 
 
 class Programs:
@@ -136,6 +140,7 @@ class Programs:
                 layout is not None and layout.position >= 0, self._next(), (), dimensions,
             )  # fmt: skip
             found.pixel_constants = tuple(Stage.PIXEL << 8 | slot for slot in found.slots.constants)
+            found.weight = MAX_WEIGHT if found.has_loop else min(MAX_WEIGHT, 1 + len(code) // 32)
             own = program.stage << 8
             uavs = own if program.stage == Stage.COMPUTE else Stage.PIXEL << 8
             found.resource_slots = tuple(own | slot for slot in found.slots.resources)
@@ -345,7 +350,7 @@ class Pipelines:
             self._wrap(parts[1]["front"]), planes, layout, samples > 1,
             parts[0]["vertex"], parts[2]["pixel"], parts[3]["merger"], vs, ps,
             tuple(parts), vs.has_loop or (ps is not None and ps.has_loop), vs.has_effects or (ps is not None and ps.has_effects),
-            vs.rasterizes and (ps is not None or bool(depth_format)),
+            vs.rasterizes and (ps is not None or bool(depth_format)), ps.weight if ps is not None else 1,
         )  # fmt: skip
 
 
