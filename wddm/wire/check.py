@@ -104,6 +104,8 @@ def _boolean(value: Any) -> None:
 def _number(value: Any) -> None:
     if isinstance(value, (str, bytes, bool)) or not hasattr(value, "__float__"):
         raise _wrong(value, "a number")
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+        raise BadValue(f"{value} is not in {-(1 << 63)}..{(1 << 64) - 1}, which an integer where a number belongs has to be")
 
 
 def _sized(kinds: tuple[type[Any], ...], limit: int) -> Check:

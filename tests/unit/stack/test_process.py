@@ -120,10 +120,19 @@ async def outcome(started: trio.Process) -> tuple[int, str]:
         return await started.wait(), said.decode()
 
 
-async def ready(started: trio.Process) -> None:
+async def says(started: trio.Process, words: bytes) -> None:
+    """Wait until it has said this."""
     assert started.stdout is not None
+    said = b""
     with trio.fail_after(30):
-        assert await started.stdout.receive_some()
+        while words not in said:
+            chunk = await started.stdout.receive_some()
+            assert chunk, said
+            said += chunk
+
+
+async def ready(started: trio.Process) -> None:
+    await says(started, b"ready\n")
 
 
 FOREVER = "print('ready', flush=True)\nawait trio.sleep_forever()"
@@ -165,7 +174,7 @@ async def test_a_second_signal_ends_it_at_once() -> None:
     async with running(body) as started:
         await ready(started)
         started.send_signal(signal.SIGTERM)
-        await ready(started)
+        await says(started, b"ending\n")
         started.send_signal(signal.SIGTERM)
         with trio.fail_after(30):
             assert await started.wait() == -signal.SIGTERM
