@@ -8,6 +8,7 @@ Models the bus of a discrete adapter; DEVIATES for the copying form, which no bu
 
 from __future__ import annotations
 
+import contextlib
 import os
 from abc import ABC, abstractmethod
 from collections import deque
@@ -35,7 +36,7 @@ from wddm.wire.bus import (
     WriteRegisters,
     system_address,
 )
-from wddm.wire.channel import Channel
+from wddm.wire.channel import Channel, ChannelClosed
 from wddm.wire.memory import SharedMemory
 from wddm.wire.message import Descriptor
 
@@ -118,7 +119,7 @@ class BusLink(ABC):
 
     def remove(self, block: MemoryBlock) -> None:
         """Withdraw the block and give its memory up. Nothing may use it any more."""
-        if not self.channel.closed:
+        with contextlib.suppress(ChannelClosed):  # the device is gone, and its view of the block with it
             self.channel.notify(RemoveMemory(id=block.id))
         block.memory.close()
         self._blocks.discard(block)
