@@ -76,7 +76,10 @@ class Recovery:
             adapter.host.run_dpc()
         if node.hw and node.hw[0] is oldest:
             return False
-        node.stopped, node.preemption = False, None
+        node.stopped = False
+        if node.preemption is not None:
+            # The answer is still owed: forgetting it would lose the packets that it gives back. The time to answer begins anew.
+            node.preemption.since = adapter.clock()
         return True
 
     # ----- one engine --------------------------------------------------------------------------------------------------------
