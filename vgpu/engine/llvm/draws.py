@@ -429,7 +429,7 @@ class DrawState:
             self.ps_constants = _Constants(ps.pixel_constants if ps is not None else ())
             self.ps_bound, self.constants_version = None, -1
         self.vs, self.ps, self.topology = vs, ps, topology
-        return before != (vs, ps, topology, self.elements)
+        return vs is not before[0] or ps is not before[1] or topology != before[2] or self.elements != before[3]
 
     def _counting(self) -> bool:
         """Whether a query wants samples counted; statistics of the pipeline are the reference engine's."""
