@@ -156,7 +156,7 @@ class MiniportHost:
         self._explanation = ""
         try:
             return entry(*arguments)
-        except BugCheckError:
+        except (BugCheckError, ChannelClosed):  # a bus that goes away under the miniport is not its failure
             raise
         except Exception as error:
             _log.exception("the miniport failed in %s", name)
