@@ -12,10 +12,14 @@ from hypothesis import strategies as st
 
 from tests.support.gpu_scene import Scene, Surface
 from tests.unit.llvm.conftest import run_both
+from vgpu.command_processor import Execution
+from vgpu.engine import PipelineState
 from vgpu.engine.llvm import LlvmEngine
+from vgpu.fault import FaultError
 from wddm.hw.descriptors import DepthStencil, InputElement, Rasterizer, StencilFace, TargetBlend
 from wddm.hw.formats import Format
 from wddm.hw.packets import Op, QueryKind, Topology
+from wddm.hw.registers import Node
 
 VS = "vertex temps=1\ninput 0 xyzw\ninput 1 xyzw\noutput 0 xyzw sv=POSITION\noutput 1 xyzw\n" + "".join(
     f"mov o{r}.{c}, v{r}.{c}\n" for r in (0, 1) for c in "xyzw"
@@ -193,3 +197,30 @@ def test_any_state_agrees(blend: TargetBlend, state: DepthStencil, samples: int,
         options.pop("blend")  # infinities and NaN of dual sources are told apart by their bits alone
     for reference, compiled in run_both(triangles(**options)):
         assert np.array_equal(reference, compiled)
+
+
+@pytest.mark.parametrize("stopped", [False, True], ids=["forgotten", "stopped"])
+def test_what_waits_for_a_context_that_was_reset_is_never_drawn(stopped: bool) -> None:
+    """Its targets' memory may belong to somebody else by the time when the bins would be emptied."""
+    s = Scene(lambda m, stop: LlvmEngine(m, stop))
+    target = triangles(depth=None)(s)[0]
+    packets = np.concatenate(s.packets)
+    for _ in Execution(s.memory, s.engine, Node.GRAPHICS, s.state, packets.view(np.uint8), False).run():
+        pass
+    if stopped:
+        s.stop.set()
+        with pytest.raises(FaultError):
+            s.engine.flush(s.state)
+        s.stop.clear()
+        s.pixels(target)[:] = 0  # what was drawn before the stop was noticed
+    s.engine.forget(s.state)
+    s.state = PipelineState()
+    s.packets = []
+    other = triangles(depth=None)(s)[0]
+    s.run(keep=True)
+    assert not s.pixels(target).any()
+    assert s.pixels(other).any()
+    alone = Scene(lambda m, stop: LlvmEngine(m, stop))
+    expected = triangles(depth=None)(alone)[0]
+    alone.run()
+    assert np.array_equal(s.pixels(other), alone.pixels(expected))

@@ -363,16 +363,26 @@ class LlvmEngine(Engine):
 
     def _check_stop(self) -> None:
         if self.stop:
+            self._discard()
             raise FaultError(Fault.HANG, "stopped by the stop word")
 
     def forget(self, state: PipelineState) -> None:
-        """The context is destroyed."""
+        """The context is destroyed, or was reset in the middle of its work."""
         d = self._states.pop(id(state), None)
         if d is not None and self.target_owner is d:
             self.target_owner = None
         if self._owner is state:
             self._owner = None
+            if self._entries[0]:
+                self._discard()
         self.reference.forget(state)
+
+    def _discard(self) -> None:
+        """What waits in the bins is never rasterized: soon, its targets' memory may be somebody else's. The next draw makes its
+        pass anew."""
+        self._pass["entries"] = self._pass["triangles"] = 0
+        self._counters[:] = 0
+        self._pass_key = self.target_owner = None
 
     # -- surfaces and queries -----------------------------------------------------------------------------------------
     def clear_color(self, state: PipelineState, packet: Packet) -> None:
