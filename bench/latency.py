@@ -11,11 +11,10 @@ from bench.options import Options, progress
 from bench.scenes import latency as scenes
 from bench.scenes.library import Ours
 from bench.timing import Loop, round_trips
-from wddm.client.context import DEFAULT_SPIN
 from wddm.stack import launch
 
 
-async def empty(ours: Ours, spin: float = DEFAULT_SPIN) -> Loop:
+async def empty(ours: Ours, spin: float | None = None) -> Loop:
     """A command buffer that draws nothing (one timestamp), through every process and back; a flush of nothing would end in the
     runtime."""
     query = await ours.device.create_query(wddm.QueryType.TIMESTAMP)

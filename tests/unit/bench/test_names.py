@@ -20,6 +20,11 @@ def test_every_workload_of_the_peers_is_there_under_its_name():
     assert [test for group in GROUPS for scene in scenes(group) for test in scene.tests] == NAMES
 
 
+@pytest.mark.parametrize("name", command.SETS)
+def test_every_set_can_be_measured(name):
+    assert callable(command._measurement(name))
+
+
 def test_options_choose_by_pattern():
     options = Options(only=("fill.*", "jit.*.link"))
     assert options.wants("fill.quad.flush")
