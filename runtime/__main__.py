@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import resource
 import sys
 from collections.abc import Sequence
@@ -36,10 +37,18 @@ async def _main(options: argparse.Namespace) -> None:
         return await connect(options.connect)
 
     runtime = Runtime(connect_kernel, RuntimeOptions(driver=options.driver))
+
+    async def session(transport: Transport) -> None:
+        """What a session maps lives in cycles of its objects: take it back now, not when the collector happens to look."""
+        await runtime.session(transport)
+        gc.collect()
+
     listeners = open_listeners(options.listen)
+    gc.collect()
+    gc.freeze()  # code and types stay for ever: a collection between clients looks at sessions alone
     try:
         async with trio.open_nursery() as nursery:
-            await nursery.start(serve, listeners, runtime.session)
+            await nursery.start(serve, listeners, session)
             announce("runtime", listeners)
             await trio.sleep_forever()
     finally:

@@ -197,3 +197,23 @@ async def test_a_client_that_submits_faster_than_the_gpu_fills_no_memory_but_its
         with trio.fail_after(30):
             while {s.name: s.value for s in (await other.info()).statistics}["processes"] > 1:
                 await other.wait_for_vblank()
+
+
+async def test_what_a_client_mapped_is_given_back_when_it_leaves() -> None:
+    """Pages that a session maps hold a descriptor of the runtime each."""
+    async with stack_of_processes() as stack, client(stack) as watcher:
+        pid = stack.children["runtime"].pid
+
+        def held() -> int:
+            return len(os.listdir(f"/proc/{pid}/fd"))
+
+        before = held()
+        async with client(stack) as gpu:
+            device = await gpu.create_device()
+            for _ in range(40):
+                buffer = await device.create_buffer(4096, usage=wddm.Usage.STAGING, cpu_access_flags=wddm.CpuAccessFlag.READ)
+                await device.immediate_context.map(buffer, 0, wddm.MapType.READ)
+            assert held() > before + 40
+        with trio.fail_after(60):
+            while held() > before:
+                await watcher.info()
