@@ -353,9 +353,7 @@ class DrawState:
                 engine.use_views(ps_bound.views)
         return _number(last_vs) != _number(self.vs_bound) or _number(last_ps) != _number(ps_bound)
 
-    def _find(
-        self, vs: Program, targets: tuple[tuple[int, int], ...], depth_format: int, samples: int, read_only: int
-    ) -> None:
+    def _find(self, vs: Program, targets: tuple[tuple[int, int], ...], depth_format: int, samples: int, read_only: int) -> None:
         """The pipeline of the present state, and what the front end needs to know of it."""
         engine = self.engine
         assert self.vs_bound is not None

@@ -26,7 +26,7 @@ from wddm.hw.isa import (
     SystemValue,
 )
 
-from . import formats, front, records
+from . import formats, records
 from .analysis import Instruction, instructions
 from .builder import F32, F64, I1, I8, I16, I32, I64, PTR, VOID, Function, Module, Type, Value, Variable
 from .records import TILE, TRIANGLE, TRIANGLE_PLANES
@@ -83,9 +83,9 @@ def interpolation_mode(value: int, extra: int) -> tuple[int, int]:
     """(plane mode, where: 0 centre, 1 centroid, 2 sample) of a declared input."""
     kind = Interpolation(extra)
     if value in (SystemValue.PRIMITIVE_ID, SystemValue.RENDER_TARGET_ARRAY_INDEX, SystemValue.VIEWPORT_ARRAY_INDEX):
-        return front.CONSTANT, 0
+        return records.CONSTANT, 0
     if kind is Interpolation.CONSTANT:
-        return front.CONSTANT, 0
+        return records.CONSTANT, 0
     linear = kind in (
         Interpolation.LINEAR_NOPERSPECTIVE,
         Interpolation.LINEAR_NOPERSPECTIVE_CENTROID,
@@ -96,7 +96,7 @@ def interpolation_mode(value: int, extra: int) -> tuple[int, int]:
         where = 1
     elif kind in (Interpolation.LINEAR_SAMPLE, Interpolation.LINEAR_NOPERSPECTIVE_SAMPLE):
         where = 2
-    return (front.LINEAR if linear else front.PERSPECTIVE), where
+    return (records.LINEAR if linear else records.PERSPECTIVE), where
 
 
 def link(program: ShaderProgram | None, layout: VertexLayout) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
@@ -526,16 +526,16 @@ class _Pixel:
         """Inputs and system values of the stamp."""
         f, key = self.f, self.key
         w: Value | None = None
-        if front.PERSPECTIVE in key.modes or SystemRegister.POSITION_W in self.uses or self.program is not None:
+        if records.PERSPECTIVE in key.modes or SystemRegister.POSITION_W in self.uses or self.program is not None:
             w = 1.0 / self.plane(TRIANGLE["w"], self.fx, self.fy)
         for index, number in key.inputs:
             at = TRIANGLE_PLANES + 3 * number
             mode = key.modes[number]
-            if mode == front.CONSTANT:
+            if mode == records.CONSTANT:
                 stage.values[index] = self.f.splat(self.word(at), self.lanes)
             else:
                 value = self.plane(at, self.fx, self.fy)
-                if mode == front.PERSPECTIVE and w is not None:
+                if mode == records.PERSPECTIVE and w is not None:
                     value = value * w
                 stage.values[index] = value.bits(I32)
         assert self.program is not None

@@ -190,3 +190,5 @@ TRIANGLE: Final = {
     "w": 28,  # plane of 1/w
 }
 TRIANGLE_PLANES: Final = 31
+#: Modes of planes.
+CONSTANT, LINEAR, PERSPECTIVE = 0, 1, 2

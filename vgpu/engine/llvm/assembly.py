@@ -1,0 +1,187 @@
+"""The main function of a front end: draw by draw, primitives are assembled from the vertex or index stream into batches.
+
+Vertices are shared by index within a batch and an instance. A full batch goes to the ``process`` function, which shades it, sets it
+up and bins it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from wddm.hw.packets import Topology
+
+from .builder import I16, I32, I64, PTR, VOID, Module, Value
+from .compute import restore_float_mode, set_float_mode
+from .front_function import BATCH, HASH, FrontFunction, FrontKey
+
+STEPS: Final = 1 << 18  #: primitives (or strip indices) until the caller may be preempted
+
+
+def primitive_count(topology: int, vertices: int) -> int | None:
+    """Triangles of a draw without strip cuts; None for what is not triangles."""
+    if topology == Topology.TRIANGLELIST:
+        return vertices // 3
+    if topology == Topology.TRIANGLESTRIP:
+        return max(0, vertices - 2)
+    if topology == Topology.TRIANGLELIST_ADJ:
+        return vertices // 6
+    if topology == Topology.TRIANGLESTRIP_ADJ:
+        return max(0, (vertices - 4) // 2)
+    return None
+
+
+class Assembly(FrontFunction):
+    """``front(FRONT*)``."""
+
+    def __init__(self, module: Module, key: FrontKey) -> None:
+        super().__init__(module, key, "front", I32, private=False)
+        self.strip = key.topology in (Topology.TRIANGLESTRIP, Topology.TRIANGLESTRIP_ADJ)
+        self.cuts = self.strip and key.index_size != 0
+        self.hashed = self.strip or key.index_size != 0
+
+    def write(self) -> None:
+        """Its body."""
+        f = self.f
+        saved = set_float_mode(f)
+        with f.prologue():
+            self.index_buffer, self.index_count = self.get("index_buffer", PTR), self.get("index_count", I32)
+            self.start, self.count = self.get("start", I32), self.get("count", I32)
+        self.vertex_count, self.list_count = f.var(I32, 0), f.var(I32, 0)
+        self.epoch = f.var(I32, 1)
+        self.run, self.number = f.var(I32), f.var(I32)
+        self.run.set(self.live("run"))
+        self.number.set(self.live("primitive_id"))
+        if self.hashed:
+            f.fill(self.generation, 0, HASH * 4)
+        result = f.var(I32, 0)
+        budget = f.var(I32, STEPS)
+        instance = f.var(I32)
+        instance.set(self.live("instance"))
+        step = f.var(I32)
+        step.set(self.live("primitive"))
+        done = f.label()
+        stop = self.get("stop", PTR)
+        steps = self.count if self.cuts else self.get("primitives", I32)
+        with f.loop() as instances:
+            instances.break_if(instance.get().uge(self.get("instances", I32)))
+            self.instance_now = instance.get()
+            self.epoch.set(self.epoch.get() + 1)
+            with f.loop() as loop:
+                now = step.get()
+                loop.break_if(now.uge(steps))
+                self.assemble(now)
+                step.set(now + 1)
+                left = budget.get() - 1
+                budget.set(left)
+                with f.if_((self.list_count.get() >= BATCH) | (left <= 0)):
+                    self.process()
+                    full = self.passed("arena_next", I32).ugt(self.passed("arena_limit", I32).shr(2) * 3)
+                    stopped = f.emit(I32, f"load volatile i32, {stop}, align 4").ne(0)
+                    with f.if_(full | stopped | (left <= 0)):
+                        self.put("instance", instance.get())
+                        self.put("primitive", step.get())
+                        self.put("run", self.run.get())
+                        self.put("primitive_id", self.number.get())
+                        result.set(1)
+                        f.jump(done)
+            instance.set(instance.get() + 1)
+            step.set(0)
+            self.run.set(0)
+            self.number.set(0)
+        self.put("instance", instance.get())
+        self.process()
+        f.place(done)
+        restore_float_mode(f, saved)
+        f.ret(result.get())
+
+    def index(self, position: Value) -> Value:
+        """The index at a position of the index stream; beyond the buffer 0."""
+        f, size = self.f, self.key.index_size
+        at = position + self.start
+        inside = at.ult(self.index_count) & at.uge(position)
+        safe = inside.select(at, 0)
+        pointer = inside.select(f.offset(self.index_buffer, safe.zext(I64) * size), f.offset(self.front, 0))
+        x = f.load(I16, pointer).zext(I32) if size == 2 else f.load(I32, pointer, align=2)
+        return inside.select(x, 0)
+
+    def corner(self, position: Value) -> Value:
+        """The local number of the vertex at a position of the stream."""
+        f = self.f
+        wanted = self.index(position) if self.key.index_size else position
+        if not self.hashed:
+            return self.new_vertex(wanted)
+        h = (wanted & (HASH - 1)).zext(I64)
+        hit = f.load(I32, f.index(self.tag, I32, h)).eq(wanted) & f.load(I32, f.index(self.generation, I32, h)).eq(self.epoch.get())
+        result = f.var(I32)
+        with f.if_else(hit) as otherwise:
+            result.set(f.load(I32, f.index(self.slot, I32, h)))
+            otherwise()
+            new = self.new_vertex(wanted)
+            f.store(wanted, f.index(self.tag, I32, h))
+            f.store(self.epoch.get(), f.index(self.generation, I32, h))
+            f.store(new, f.index(self.slot, I32, h))
+            result.set(new)
+        return result.get()
+
+    def new_vertex(self, wanted: Value) -> Value:
+        f = self.f
+        n = self.vertex_count.get()
+        f.store(wanted, f.index(self.ids, I32, n.zext(I64)))
+        f.store(self.instance_now, f.index(self.instances, I32, n.zext(I64)))
+        self.vertex_count.set(n + 1)
+        return n
+
+    def assemble(self, step: Value) -> None:
+        """Add the primitive of a step to the list."""
+        topology = self.key.topology
+        if topology == Topology.TRIANGLELIST:
+            self.add([self.corner(step * 3 + k) for k in range(3)])
+        elif topology == Topology.TRIANGLELIST_ADJ:
+            self.add([self.corner(step * 6 + 2 * k) for k in range(3)])
+        elif not self.cuts:
+            scale = 1 if topology == Topology.TRIANGLESTRIP else 2
+            odd = step & 1
+            first = step * scale
+            self.add([self.corner(first), self.corner(first + (odd + 1) * scale), self.corner(first + (2 - odd) * scale)])
+        else:
+            self.strip_step(step)
+
+    def strip_step(self, position: Value) -> None:
+        """An index of a strip: a cut begins a new one, else it may complete a triangle."""
+        f = self.f
+        scale = 1 if self.key.topology == Topology.TRIANGLESTRIP else 2
+        is_cut = self.index(position).eq(0xFFFF if self.key.index_size == 2 else -1)
+        with f.if_else(is_cut) as otherwise:
+            self.run.set(position + 1)
+            otherwise()
+            length = position - self.run.get()
+            # With adjacency a triangle needs six positions, and the next two more.
+            needed = 2 if scale == 1 else 5
+            ready = length >= needed
+            if scale == 2:
+                ready = ready & ((length - needed) & 1).eq(0)
+            with f.if_(ready):
+                n = (length - needed) if scale == 1 else (length - needed).shr(1)
+                first = self.run.get() + n * scale
+                odd = n & 1
+                self.add([self.corner(first), self.corner(first + (odd + 1) * scale), self.corner(first + (2 - odd) * scale)])
+
+    def add(self, corners: list[Value]) -> None:
+        f = self.f
+        n = self.list_count.get()
+        at = n.zext(I64)
+        number = self.number.get()
+        for target, x in zip(self.lists, [*corners, corners[0], number], strict=True):
+            f.store(x, f.index(target, I32, at))
+        self.number.set(number + 1)
+        self.list_count.set(n + 1)
+
+    def process(self) -> None:
+        """Hand the batch over."""
+        f = self.f
+        count = self.vertex_count.get()
+        with f.if_(self.list_count.get() > 0):
+            f.call("process", VOID, [self.front, count, self.list_count.get()])
+        self.vertex_count.set(0)
+        self.list_count.set(0)
+        self.epoch.set(self.epoch.get() + 1)
