@@ -233,8 +233,10 @@ class BindCommands(CommandGroup):
 
     def om_set_blend_state(self, id: int, factor: list[float], mask: int) -> Pending:
         state = self.device.get(id, BlendState, "blend_state") if id else None
-        factors = float4(factor)
         bound = self.bound
+        factors = tuple(factor)
+        if factors != bound.blend_factor:
+            factors = float4(factor)
         if state is bound.blend and factors == bound.blend_factor and mask == bound.sample_mask:
             return None
         bound.blend, bound.blend_factor, bound.sample_mask = state, factors, mask

@@ -165,8 +165,11 @@ class Device:
 
     def get(self, id: int, cls: type[Any], name: str) -> Any:
         """An object of this device. Raises E_INVALIDARG."""
-        found = self.objects.get(id, cls, name)
-        require(found.device is self, f"{name}: {id} belongs to another device")
+        found = self.objects.by_id.get(id)
+        if not isinstance(found, cls):
+            raise self.objects.refuse(id, cls, name)
+        if found.device is not self:
+            raise invalid_arg(f"{name}: {id} belongs to another device")
         return found
 
     # ----- data from the client --------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from wddm.ddi import d3d10umddi as dd
 from .commands import Pending
 from .copy_commands import CopyCommands
 from .errors import invalid_arg
-from .resources import Resource
+from .resources import Buffer, Resource
 
 _BUFFER: Final = dd.D3D10DDIRESOURCE_TYPE.BUFFER
 _CONSTANT_BUFFER: Final = int(BindFlag.CONSTANT_BUFFER)
@@ -26,6 +26,7 @@ _READ_WRITE: Final = int(MapType.READ_WRITE)
 _WRITE_DISCARD: Final = int(MapType.WRITE_DISCARD)
 _WRITE_NO_OVERWRITE: Final = int(MapType.WRITE_NO_OVERWRITE)
 _DDI_MAP: Final = {int(kind): dd.D3D10_DDI_MAP(int(kind)) for kind in MapType}
+_DDI_DISCARD: Final = _DDI_MAP[_WRITE_DISCARD]
 _NO_FLAGS: Final = dd.D3D10_DDI_MAP_FLAG.NONE
 
 
@@ -120,8 +121,31 @@ class MapCommands(CopyCommands):
 
     def write_dynamic(self, id: int, sub: int, type_: int, offset: int, data: Any) -> Pending:
         if type(data) is bytes:
+            target = self.device.objects.by_id.get(id)
+            if (  # the one that comes with every draw: a constant buffer, which the driver renames
+                type(target) is Buffer
+                and target.bind_flags == _CONSTANT_BUFFER
+                and type_ == _WRITE_DISCARD
+                and target.usage is Usage.DYNAMIC
+                and target.device is self.device
+                and offset + len(data) <= target.byte_width
+                and not target.mapped
+                and sub == 0
+            ):
+                return self._write_constants(target, offset, data)
             return self._write_dynamic(id, sub, type_, offset, memoryview(data))
         return self._using(data, lambda memory: self._write_dynamic(id, sub, type_, offset, memory.data))
+
+    def _write_constants(self, target: Buffer, offset: int, data: bytes) -> Pending:
+        ddi, handle, mapped = self._ddi, target.handle, dd.D3D10DDI_MAPPED_SUBRESOURCE()
+        pending = ddi.pfnDynamicConstantBufferMapDiscard(handle, 0, _DDI_DISCARD, _NO_FLAGS, mapped)
+        if pending is not None:
+            return self._write_later(pending, target, 0, mapped, offset, memoryview(data))
+        memory = mapped.pData
+        if memory is None:
+            return None  # the driver has reported why
+        memory.data[offset : offset + len(data)] = data
+        return ddi.pfnDynamicConstantBufferUnmap(handle, 0)  # type: ignore[no-any-return]
 
     def _write_dynamic(self, id: int, sub: int, kind: int, offset: int, memory: memoryview) -> Pending:
         if kind != _WRITE_DISCARD and kind != _WRITE_NO_OVERWRITE:

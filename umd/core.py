@@ -152,8 +152,10 @@ class Core:
         if dirty:
             mark = batch.mark()
             self.dirty = set()
+            slots, emitters = self.slots, self.emitters
             try:
-                self._emit(dirty)
+                for k in dirty:
+                    emitters[k >> 16](self, k, slots.get(k))
             except Later as later:
                 self._take_back(mark, dirty)
                 return self._again(later, lambda: packets.append(data), True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from umd.command_buffer import PACKET_STRUCT, packet
 from umd.core import Bind, Core, Pending, key
 from umd.emit import slot_id
@@ -17,6 +19,20 @@ _COMPUTE_SHADER = key(Bind.SHADER, Stage.COMPUTE)
 _ARGUMENT_BYTES = {Op.DRAW_INDIRECT: 16, Op.DRAW_INDEXED_INDIRECT: 20, Op.DISPATCH_INDIRECT: 12}
 
 
+#: Few draws differ in their arguments from all of lately.
+_draws = lru_cache(maxsize=1024)
+
+
+@_draws
+def _draw(count: int, start: int) -> bytes:
+    return _PACK(_DRAW, 0, 0, 0, 0, 0, 0, count, 1, start, 0, 0, 0, 0, 0)
+
+
+@_draws
+def _draw_indexed(count: int, start: int, base: int) -> bytes:
+    return _PACK(_DRAW_INDEXED, 0, 0, 0, 0, 0, 0, count, 1, start, base & 0xFFFFFFFF, 0, 0, 0, 0)
+
+
 class DrawFunctions:
     """Entries that draw and dispatch. Work whose stages do not fit together does nothing."""
 
@@ -28,13 +44,12 @@ class DrawFunctions:
     def Draw(self, hDevice: int, VertexCount: int, StartVertexLocation: int) -> Pending:
         if not self.core.drawable:
             return None
-        return self._work(_PACK(_DRAW, 0, 0, 0, 0, 0, 0, VertexCount, 1, StartVertexLocation, 0, 0, 0, 0, 0))
+        return self._work(_draw(VertexCount, StartVertexLocation))
 
     def DrawIndexed(self, hDevice: int, IndexCount: int, StartIndexLocation: int, BaseVertexLocation: int) -> Pending:
         if not self.core.drawable:
             return None
-        base = BaseVertexLocation & 0xFFFFFFFF
-        return self._work(_PACK(_DRAW_INDEXED, 0, 0, 0, 0, 0, 0, IndexCount, 1, StartIndexLocation, base, 0, 0, 0, 0))
+        return self._work(_draw_indexed(IndexCount, StartIndexLocation, BaseVertexLocation))
 
     def DrawInstanced(
         self,

@@ -13,7 +13,7 @@ from umd.resource import Resource
 from umd.shaders import ShaderFunctions
 from umd.state import DEFAULT_BLEND, DEFAULT_DEPTH_STENCIL, DEFAULT_RASTERIZER, DEFAULT_SAMPLER
 from umd.view import View
-from wddm.hw.packets import Op
+from wddm.hw.packets import ADDRESS_OFFSET, PACKET_SIZE, Op
 
 MAX_CONSTANT_BYTES = 65536
 _HEAD = HEAD_STRUCT.pack
@@ -76,7 +76,12 @@ def emit_constant_buffer(core: Core, k: int, r: Resource | ConstantRange | None)
         data = packet(Op.SET_CONSTANT_BUFFER, slot, extent=bound, data=(bound,))
         if len(_CONSTANT_PACKETS) < 4096:
             _CONSTANT_PACKETS[slot, size] = data
-    batch.add_at(data, 0x2000 | slot << 1, allocation, r.offset)
+    if allocation.batch != batch.serial:
+        batch.reference(allocation)
+    packets = batch.packets
+    start = len(packets) * PACKET_SIZE
+    batch.patches.extend((allocation.index, 0x2000 | slot << 1, 0, r.offset, start + ADDRESS_OFFSET, start))
+    packets.append(data)
 
 
 def _emit_view(core: Core, op: int, k: int, view: View, arg: int = 0, write: bool = False) -> None:

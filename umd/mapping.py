@@ -47,9 +47,26 @@ class MappingFunctions:
     StagingResourceMap = ResourceMap
     DynamicIABufferMapNoOverwrite = ResourceMap
     DynamicConstantBufferMapNoOverwrite = ResourceMap
-    DynamicConstantBufferMapDiscard = ResourceMap
     DynamicIABufferMapDiscard = ResourceMap
     DynamicResourceMapDiscard = ResourceMap
+
+    def DynamicConstantBufferMapDiscard(
+        self, hDevice: int, hResource: int, Subresource: int, DDIMap: int, Flags: int, out: D3D10DDI_MAPPED_SUBRESOURCE
+    ) -> Pending:
+        r = self.resources.get(hResource)
+        chunk = self.core.ring.chunk
+        if r is not None and r.renamed and chunk is not None:  # one before every draw: keep it short
+            size = r.size
+            offset = (chunk.used + 63) & -64
+            end = offset + size
+            if end <= CHUNK_SIZE:
+                chunk.used = end
+                settle_in(self.core, r, chunk, offset)
+                out.pData = chunk.array[offset:end]
+                out.RowPitch = out.DepthPitch = size
+                r.mapped += 1
+                return None
+        return self.ResourceMap(hDevice, hResource, Subresource, DDIMap, Flags, out)
 
     def ResourceUnmap(self, hDevice: int, hResource: int, Subresource: int) -> None:
         self.resources[hResource].mapped -= 1

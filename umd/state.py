@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
-from umd.command_buffer import packet
+from umd.command_buffer import HEAD_STRUCT, packet
 from umd.core import Bind, Core, key
 from umd.errors import DeviceError
 from wddm.ddi.d3d10umddi import (
@@ -33,6 +34,9 @@ from wddm.hw.packets import Op
 FLOAT_MAX = 3.4028234663852886e38
 KEEP = StencilFace(StencilOp.KEEP, StencilOp.KEEP, StencilOp.KEEP)
 APPEND_ALIGNED = 0xFFFFFFFF
+_BLEND, _BLEND_FACTOR = key(Bind.BLEND), key(Bind.BLEND_FACTOR)
+_SET_BLEND_FACTOR = int(Op.SET_BLEND_FACTOR)
+_PACK_BLEND_FACTOR = struct.Struct(f"{HEAD_STRUCT.format}4fI12x").pack
 
 
 def blend_packet(desc: D3D10_1_DDI_BLEND_DESC) -> bytes:
@@ -214,10 +218,9 @@ class StateFunctions:
 
     # --- binding -------------------------------------------------------------------------------------------------------
     def SetBlendState(self, hDevice: int, h: int, BlendFactor: Any, SampleMask: int) -> None:
-        factor = tuple(float_bits(f) for f in BlendFactor)
-        self.core.bind_packets(key(Bind.BLEND), self.blends.get(h, DEFAULT_BLEND))
-        data = (*factor, SampleMask & 0xFFFFFFFF)
-        self.core.bind_packets(key(Bind.BLEND_FACTOR), packet(Op.SET_BLEND_FACTOR, data=data))
+        bind = self.core.bind_packets
+        bind(_BLEND, self.blends.get(h, DEFAULT_BLEND))
+        bind(_BLEND_FACTOR, _PACK_BLEND_FACTOR(_SET_BLEND_FACTOR, 0, 0, 0, 0, 0, 0, *BlendFactor, SampleMask & 0xFFFFFFFF))
 
     def SetDepthStencilState(self, hDevice: int, h: int, StencilRef: int) -> None:
         data = self.depth_stencils.get(h, DEFAULT_DEPTH_STENCIL)
