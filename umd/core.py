@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from enum import IntEnum
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
@@ -70,6 +71,17 @@ def key(kind: int, stage: int = 0, slot: int = 0) -> int:
 
 PREDICATION_KEY = key(Bind.PREDICATION)
 Emitter = Callable[["Core", int, Any], None]
+
+
+@dataclass(slots=True)
+class Bindings:
+    """Everything that is bound at a time."""
+
+    slots: dict[int, Any]
+    owners: dict[int, Resource]
+    topology: int
+    target_count: int
+    samples_agree: bool
 
 
 class Core:
@@ -132,6 +144,20 @@ class Core:
         if self.slots.get(key) != value:
             self.slots[key] = value
             self.dirty.add(key)
+
+    def exchange(self, other: Bindings | None = None) -> Bindings:
+        """Bind ``other`` (None: nothing at all) in place of everything that is bound, and return what was."""
+        before = Bindings(self.slots, self._owners, self.topology, self.target_count, self.samples_agree)
+        after = other if other is not None else Bindings({}, {}, 0, 0, True)
+        for k, resource in before.owners.items():
+            resource.keys.discard(k)
+        for k, resource in after.owners.items():
+            resource.keys.add(k)
+        self.dirty |= before.slots.keys() | after.slots.keys()
+        self.slots, self._owners = after.slots, after.owners
+        self.topology, self.target_count, self.samples_agree = after.topology, after.target_count, after.samples_agree
+        self.stages_changed()
+        return before
 
     def moved(self, resource: Resource) -> None:
         """The resource lies elsewhere now: whatever names it is emitted again."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import fields
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -71,11 +72,16 @@ BUDGET_FRACTION = 0.5
 MIN_BUDGET = 16 << 20
 
 
+#: Live devices by their hDrvDevice, for entries that are given no more than that.
+DEVICES: WeakValueDictionary[int, Device] = WeakValueDictionary()
+
+
 class Device:
     """One driver device."""
 
     def __init__(self, arg: D3D10DDIARG_CREATEDEVICE, local_size: int) -> None:
         self._arg = arg
+        self.hal: Any = None  #: the legacy Direct3D side, once it is asked for
         self._local_size = local_size
         self.callbacks = Callbacks(arg.hRTDevice, arg.pKTCallbacks)
         self.core: Core
@@ -110,6 +116,7 @@ class Device:
             await self.callbacks.call("pfnDestroyContextCb", D3DDDICB_DESTROYCONTEXT(context.hContext))
             raise
         self._make_groups()
+        DEVICES[self._arg.hDrvDevice] = self
         self.fill(self._funcs)
         base = self._arg.DXGIBaseDDI
         self._fill_dxgi(base.pDXGIDDIBaseFunctions)
@@ -122,6 +129,7 @@ class Device:
         self.shaders = ShaderFunctions(core)
         self.pipeline = PipelineFunctions(core, self.resources, self.views, self.states, self.shaders)
         self.copies = CopyFunctions(core, self.resources, self.views)
+        self.clears = ClearFunctions(core, self.views)
         self.draws = DrawFunctions(core, self.resources)
         self.queries = QueryFunctions(core)
         self.formats = FormatFunctions()
@@ -136,7 +144,7 @@ class Device:
             self.pipeline,
             MappingFunctions(core, self.resources),
             UpdateFunctions(core, self.resources),
-            ClearFunctions(core, self.views),
+            self.clears,
             self.copies,
             self.draws,
             self.queries,
@@ -219,6 +227,9 @@ class Device:
 
     async def DestroyDevice(self, hDevice: int) -> None:
         core = self.core
+        self.hal = None
+        if DEVICES.get(hDevice) is self:
+            del DEVICES[hDevice]
         for query in list(core.open_queries):
             core.close_query(query)
         core.batch.packets.clear()

@@ -14,6 +14,7 @@ module                  what it declares (documentation page)
 ``dxgiformat``          DXGI_FORMAT and what each format is and supports at feature level 11_0
 ``d3dkmthk``            the D3DKMT thunks between runtime and kernel
 ``d3dhal``              DrawPrimitives2 (DP2) command buffers of DirectX 6 to 9
+``ddrawint``            how a legacy Direct3D runtime finds the DP2 entries; surfaces by handle
 ======================  =======================================================================================
 
 Nothing here acts: no I/O, no state, no policy. Structures are dataclasses with the header's member names; arrays that

@@ -58,8 +58,9 @@ class D3DHALDP2(IntFlag):
 class D3DHAL_DRAWPRIMITIVES2DATA:
     """Argument of D3dDrawPrimitives2. Offsets in bytes; ``dwVertexLength`` counts vertices.
 
-    ``lpDDVertex`` and ``lpVertices`` share a place (USERMEMVERTICES tells which), and so do ``dwVertexSize`` (in) and ``ddrval``
-    (out). ``dwErrorOffset`` is out: offset of the first command not handled, or on success the size of the response.
+    ``lpDDVertex`` (a surface's handle; 0 = none) and ``lpVertices`` share a place (USERMEMVERTICES tells which), and so do
+    ``dwVertexSize`` (in) and ``ddrval`` (out). ``dwErrorOffset`` is out: offset of the first command not handled, or on success the
+    size of the response.
     """
 
     dwhContext: int
@@ -68,7 +69,7 @@ class D3DHAL_DRAWPRIMITIVES2DATA:
     lpDDCommands: memoryview
     dwCommandOffset: int
     dwCommandLength: int
-    lpDDVertex: memoryview | None
+    lpDDVertex: int
     lpVertices: memoryview | None
     dwVertexOffset: int
     dwVertexLength: int
