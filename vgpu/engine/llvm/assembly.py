@@ -10,9 +10,10 @@ from typing import Final
 
 from wddm.hw.packets import Topology
 
+from . import primitives
 from .builder import I16, I32, I64, PTR, VOID, Module, Value
 from .compute import restore_float_mode, set_float_mode
-from .front_function import BATCH, HASH, FrontFunction, FrontKey
+from .front_function import BATCH, HASH, LIST, FrontFunction, FrontKey
 
 STEPS: Final = 1 << 18  #: primitives (or strip indices) until the caller may be preempted
 
@@ -34,8 +35,9 @@ class Assembly(FrontFunction):
     """``front(FRONT*)``."""
 
     def __init__(self, module: Module, key: FrontKey) -> None:
-        super().__init__(module, key, "front", I32, private=False)
-        self.strip = key.topology in (Topology.TRIANGLESTRIP, Topology.TRIANGLESTRIP_ADJ)
+        super().__init__(module, key.lanes, "front", I32, private=False)
+        self.key = key
+        self.strip = key.topology in (primitives.STRIPS if key.corners else (Topology.TRIANGLESTRIP, Topology.TRIANGLESTRIP_ADJ))
         self.cuts = self.strip and key.index_size != 0
         self.hashed = self.strip or key.index_size != 0
 
@@ -62,6 +64,7 @@ class Assembly(FrontFunction):
         done = f.label()
         stop = self.get("stop", PTR)
         steps = self.count if self.cuts else self.get("primitives", I32)
+        batch = self.get("batch", I32) if self.key.corners else f.value(BATCH, I32)
         with f.loop() as instances:
             instances.break_if(instance.get().uge(self.get("instances", I32)))
             self.instance_now = instance.get()
@@ -73,8 +76,9 @@ class Assembly(FrontFunction):
                 step.set(now + 1)
                 left = budget.get() - 1
                 budget.set(left)
-                with f.if_((self.list_count.get() >= BATCH) | (left <= 0)):
-                    self.process()
+                with f.if_((self.list_count.get() >= batch) | (left <= 0)):
+                    left = left - self.process()
+                    budget.set(left)
                     full = self.passed("arena_next", I32).ugt(self.passed("arena_limit", I32).shr(2) * 3)
                     stopped = f.emit(I32, f"load volatile i32, {stop}, align 4").ne(0)
                     with f.if_(full | stopped | (left <= 0)):
@@ -134,6 +138,9 @@ class Assembly(FrontFunction):
     def assemble(self, step: Value) -> None:
         """Add the primitive of a step to the list."""
         topology = self.key.topology
+        if self.key.corners:
+            self.assemble_whole(step)
+            return
         if topology == Topology.TRIANGLELIST:
             self.add([self.corner(step * 3 + k) for k in range(3)])
         elif topology == Topology.TRIANGLELIST_ADJ:
@@ -166,6 +173,41 @@ class Assembly(FrontFunction):
                 odd = n & 1
                 self.add([self.corner(first), self.corner(first + (odd + 1) * scale), self.corner(first + (2 - odd) * scale)])
 
+    def assemble_whole(self, step: Value) -> None:
+        """The same for a primitive that goes to another stage, neighbours included where that stage sees them."""
+        f, topology = self.f, self.key.topology
+        found = primitives.shape(topology)
+        assert found is not None
+        size, stride = found
+        total = self.get("primitives", I32)
+        if not self.cuts:
+            self.add_whole(primitives.positions(topology, step, (step + 1).eq(total)))
+            return
+        cut = 0xFFFF if self.key.index_size == 2 else -1
+        with f.if_else(self.index(step).eq(cut)) as otherwise:
+            self.run.set(step + 1)
+            otherwise()
+            beyond = step - self.run.get() - (size - 1)
+            with f.if_((beyond >= 0) & beyond.urem(stride).eq(0)):
+                # The next primitive wants `stride` more indices, none of them a cut.
+                last = (step + stride).uge(self.count)
+                for i in range(1, stride + 1):
+                    last = last | self.index(step + i).eq(cut)
+                self.add_whole([self.run.get() + x for x in primitives.positions(topology, beyond.udiv(stride), last)])
+
+    def add_whole(self, positions: list[Value]) -> None:
+        """Add a whole primitive by the positions of its vertices."""
+        f = self.f
+        if self.key.corners < len(positions):
+            positions = primitives.main(self.key.topology, positions)
+        n = self.list_count.get()
+        at = n.zext(I64)
+        for k, position in enumerate(positions):
+            f.store(self.corner(position), f.index(f.offset(self.area["assembled_corners"], 4 * LIST * k), I32, at))
+        f.store(self.number.get(), f.index(self.area["assembled_numbers"], I32, at))
+        self.number.set(self.number.get() + 1)
+        self.list_count.set(n + 1)
+
     def add(self, corners: list[Value]) -> None:
         f = self.f
         n = self.list_count.get()
@@ -176,12 +218,20 @@ class Assembly(FrontFunction):
         self.number.set(number + 1)
         self.list_count.set(n + 1)
 
-    def process(self) -> None:
-        """Hand the batch over."""
+    def process(self) -> Value:
+        """Hand the batch over; returns how many primitives stages in between made of it."""
         f = self.f
         count = self.vertex_count.get()
+        before = self.made()
         with f.if_(self.list_count.get() > 0):
             f.call("process", VOID, [self.front, count, self.list_count.get()])
         self.vertex_count.set(0)
         self.list_count.set(0)
         self.epoch.set(self.epoch.get() + 1)
+        return self.made() - before
+
+    def made(self) -> Value:
+        """Primitives made by other stages so far."""
+        if not self.key.corners:
+            return self.f.value(0, I32)
+        return (self.live("clipper_in", I64) + self.live("gs_primitives", I64)).trunc(I32)

@@ -105,6 +105,11 @@ class Value:
     def __str__(self) -> str:
         return f"{self.type} {self.name}"
 
+    @property
+    def known(self) -> int | None:
+        """The number (unsigned 32 bits) of an integer literal."""
+        return int(self.name) & 0xFFFF_FFFF if not self.type.lanes and self.name.lstrip("-").isdigit() else None
+
     # -- arithmetic ---------------------------------------------------------------------------------------------------
     def _both(self, other: Number) -> tuple[Value, Value]:
         a, b = self, self.f.value(other, self.type)

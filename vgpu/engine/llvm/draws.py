@@ -23,13 +23,16 @@ from wddm.hw.formats import FORMATS, Format
 from wddm.hw.interrupts import Fault
 from wddm.hw.packets import Op, QueryKind, Stage, Topology
 
-from . import front, records
+from . import front, primitives, records
 from .bindings import unpack_packet
 from .pipeline import Bound, DrawPipeline, Elements, Program, cull_bits
 from .shader_errors import UnsupportedError
+from .stream_output import StreamOutput
 from .vertex import FAR, NEAR, RANGE
 
 if TYPE_CHECKING:
+    from vgpu.engine.reference.queries import Counters
+
     from .engine import LlvmEngine
 
 #: Bytes of draw records and binding blocks between two flushes, and where a draw no longer begins.
@@ -55,6 +58,11 @@ _versions: Final = itemgetter(*_FOLLOWED)
  _VIEWPORT, _SCISSOR, _FACTOR, _VERTICES, _INDICES) = range(len(_FOLLOWED))  # fmt: skip
 _CONSTANTS: Final = int(Op.SET_CONSTANT_BUFFER)
 _UNSEEN: Final = (-1,) * len(_FOLLOWED)
+#: Statistics in FRONT that queries ask for.
+_TALLIES: Final = [
+    "hs_invocations", "ds_invocations", "gs_invocations", "gs_primitives",
+    *[f"so_{what}{stream}" for what in ("needed", "written") for stream in range(4)],
+]  # fmt: skip
 _COUNTING: Final = (QueryKind.OCCLUSION, QueryKind.OCCLUSION_PREDICATE)
 _EMPTY: Final[dict[int, Packet]] = {}
 _DEFAULT_BLEND: Final = (0, *[TargetBlend().pack()] * 8)
@@ -117,6 +125,24 @@ class _Constants:
         return changed
 
 
+class _Between:
+    """A hull, domain or geometry program with its bindings."""
+
+    def __init__(self) -> None:
+        self.program: Program | None = None
+        self.bound: Bound | None = None
+        self.constants = _Constants(())
+        self.block = np.zeros(_BLOCK_WORDS, np.uint64)
+        self.pointer = int(self.block.ctypes.data)
+        self.bytes = (ctypes.c_char * self.block.nbytes).from_address(self.pointer)
+
+    def set(self, program: Program | None) -> None:
+        """Another program."""
+        self.program, self.bound, self.constants = program, None, _Constants(())
+        if program is not None:
+            self.constants = _Constants(tuple(program.program.stage << 8 | slot for slot in program.slots.constants))
+
+
 class DrawState:
     """See the module docstring."""
 
@@ -140,6 +166,8 @@ class DrawState:
         self.ps_bound: Bound | None = None
         self.pipeline: DrawPipeline | None = None
         self.rasterizes = False
+        self.last: Program | None = None  #: the last program before the rasterizer
+        self.refusal = ""  #: of the stages between, when they do not fit together
         self.made_for: tuple[int, bool] | None = None  #: index size and counting of the pipeline
         self.ps_resources: list[int] = []  #: of the pixel program's block, after the constants
         self.index_size = -1
@@ -164,6 +192,12 @@ class DrawState:
         self.factor: tuple[int, ...] = (0x3F800000,) * 4 + (0xFFFF_FFFF,)
         self.index: tuple[int, int] = (0, 0)
         self.depth_ranges = np.zeros((_MAX_VIEWPORTS, 2), np.float32)
+        #: Stages between vertices and rasterizer, and those that have a program.
+        self.stages = {stage: _Between() for stage in (Stage.HULL, Stage.DOMAIN, Stage.GEOMETRY)}
+        self.between: list[_Between] = []
+        for stage, b in self.stages.items():
+            f[f"{stage.name.lower()}_block"] = b.pointer
+        self.streams: list[tuple[int, int]] = []  #: address and extent of what stream output writes
 
     # -- the hot path -------------------------------------------------------------------------------------------------
     def prepare(self, call: DrawCall) -> int:
@@ -174,6 +208,8 @@ class DrawState:
         engine, state = self.engine, self.state
         versions = state.version
         now = _versions(versions)
+        for address, extent in self.streams:
+            engine.before_write(state, address, extent)
         if (
             now != self.now
             or call.indexed is not self.indexed
@@ -189,14 +225,16 @@ class DrawState:
         if not self.draw_pointer:
             self._record()
         count, start = call.count, call.start
-        primitives = count // 3 if self.topology == _TRIANGLES else front.primitive_count(self.topology, count) or 0
+        whole = count // 3 if self.topology == _TRIANGLES else primitives.count(self.topology, count)
+        if whole and self.refusal:
+            raise FaultError(Fault.PIPELINE, self.refusal)
         index_buffer, index_count = self.index
         _HEAD.pack_into(
             self.front_bytes, 0, self.vs_pointer, self.draw_pointer, index_buffer, index_count, start & 0xFFFF_FFFF, count,
-            primitives, (call.base_vertex if call.indexed else start) & 0xFFFF_FFFF,
+            whole, (call.base_vertex if call.indexed else start) & 0xFFFF_FFFF,
             call.instances, call.start_instance, 0, 0, 0, 0, self.rasterizes,
         )  # fmt: skip
-        return primitives
+        return whole
 
     def _follow(self, now: tuple[int, ...], indexed: bool) -> None:
         """State other than constants changed, or a flush came between."""
@@ -245,7 +283,7 @@ class DrawState:
         self.draw_pointer = self.ranges = 0
         self.constants_version = -1
         self.ps_constants.forget()  # the engine forgot which bytes wait to be read
-        engine.keep((self.vs_bound, self.ps_bound, self.pipeline))
+        engine.keep((self.vs_bound, self.ps_bound, self.pipeline, *[b.bound for b in self.between]))
         if self.ps_bound is not None:
             engine.use_views(self.ps_bound.views)
 
@@ -259,6 +297,9 @@ class DrawState:
             vs.pack(self._vs_bytes, 0, *vs.words)
         if self.ps_constants.update(engine, bound, True):
             self.draw_pointer = 0
+        for b in self.between:
+            if b.constants.update(engine, bound, False):
+                b.constants.pack(b.bytes, 0, *b.constants.words)
         self.constants_version = state.version[_CONSTANTS]
 
     def _record(self) -> None:
@@ -277,6 +318,14 @@ class DrawState:
             self.ranges, factor[4], self.depth[3] & 255, factor[0], factor[1], factor[2], factor[3], *block,
         )  # fmt: skip
         engine.record_next = at + _DRAW_BYTES + 8 * len(block)
+
+    def count(self, counters: Counters) -> None:
+        """Add what the stages tallied to what queries count."""
+        for name in _TALLIES:
+            number = int(self.front[name][0])
+            if number:
+                counters.add(name, number)
+        self.front[_TALLIES] = 0
 
     def written(self, address: int, extent: int) -> None:
         """Memory is written: programs there are read again."""
@@ -325,7 +374,7 @@ class DrawState:
                 self._rasterizer(depth_format)
                 self.front_version = version
                 self._viewports()
-        if not targets and not depth_format and vs.rasterizes:
+        if not targets and not depth_format and self.last is not None and self.last.rasterizes:
             raise UnsupportedError("draws without targets")
         if again or self.made_for != (self.index_size, self.counting):
             self._find(vs, targets, depth_format, samples, read_only)
@@ -351,7 +400,17 @@ class DrawState:
                 self.ps_resources = ps_bound.resources
                 engine.keep(ps_bound)
                 engine.use_views(ps_bound.views)
-        return _number(last_vs) != _number(self.vs_bound) or _number(last_ps) != _number(ps_bound)
+        changed = _number(last_vs) != _number(self.vs_bound) or _number(last_ps) != _number(ps_bound)
+        for b in self.between:
+            assert b.program is not None
+            last, b.bound = b.bound, None
+            now = bind(state, b.program)
+            if now is not last:
+                _words_packer(len(now.resources))(b.bytes, 8 * len(b.constants.words), *now.resources)
+                engine.keep(now)
+                changed |= _number(last) != _number(now)
+            b.bound = now
+        return changed
 
     def _find(self, vs: Program, targets: tuple[tuple[int, int], ...], depth_format: int, samples: int, read_only: int) -> None:
         """The pipeline of the present state, and what the front end needs to know of it."""
@@ -359,8 +418,8 @@ class DrawState:
         assert self.vs_bound is not None
         self.made_for = None
         pipeline = engine.pipelines.draw(
-            vs, self.vs_bound, self.ps, self.ps_bound, self.elements, self.topology, self.index_size, targets, depth_format,
-            samples, read_only, self.counting, self.blend, self.depth[:3],
+            vs, self.vs_bound, self.ps, self.ps_bound, self._between(), self.elements, self.topology, self.index_size,
+            targets, depth_format, samples, read_only, self.counting, self.blend, self.depth[:3],
         )  # fmt: skip
         engine.keep(pipeline)
         last = self.pipeline
@@ -369,6 +428,10 @@ class DrawState:
         f = self.front
         if last is None or last.vertex != pipeline.vertex:
             f["vertex_function"] = pipeline.vertex
+        if last is None or last.between is not pipeline.between:
+            b = pipeline.between
+            f["next_function"], f["sink_function"], f["stream_output_function"] = b.next, b.sink, b.stream_output
+            f["batch"], self.refusal = b.batch, b.refusal
         if last is None or last.layout is not pipeline.layout:
             f["components"], f["clip_components"] = pipeline.layout.components, front.clip_components(pipeline.layout)
         if last is None or last.multisampled != pipeline.multisampled:
@@ -378,6 +441,26 @@ class DrawState:
             f["plane_count"] = len(pipeline.planes)
             if pipeline.planes:
                 f["planes"][0, : len(pipeline.planes)] = [(c & 0xFFFF_FFFF, mode) for c, mode in pipeline.planes]
+
+    def _between(self) -> tuple[tuple[Program, Bound], ...]:
+        """The programs between vertices and rasterizer, in their order, with their bindings."""
+        return tuple((b.program, b.bound) for b in self.between if b.program is not None and b.bound is not None)
+
+    def _stream_output(self, last: Program) -> None:
+        """The buffers that stream output fills."""
+        f = self.front["stream_buffers"][0]
+        f["filled"] = 0
+        self.streams = []
+        for slot, _ in StreamOutput.of(last.program).strides:
+            p = self._packet(Op.SET_STREAM_OUTPUT, slot)
+            if p is None:
+                continue
+            _, _, extent, address, _, _, counter, *_ = unpack_packet(p)
+            if not counter:
+                raise FaultError(Fault.PIPELINE, f"stream output buffer {slot} without a fill counter")
+            memory = self.engine.memory
+            f[slot] = (memory.pointer(address, extent, write=True), memory.pointer(counter, 4, write=True), extent, 0)
+            self.streams += [(address, extent), (counter, 4)]
 
     def _rasterizer(self, depth_format: int) -> None:
         """Culling, clipping and depth bias for the front end."""
@@ -405,12 +488,17 @@ class DrawState:
         if vs is None:
             raise FaultError(Fault.PIPELINE, "draw without a vertex program")
         bound = state.bindings.get(Op.SET_SHADER) or _EMPTY
-        for stage in (Stage.HULL, Stage.DOMAIN, Stage.GEOMETRY):
-            if stage << 8 in bound:
+        programs = {stage: engine.load_program(state, stage) for stage in self.stages}
+        for stage in (Stage.HULL, Stage.DOMAIN):
+            if programs[stage] is not None:
                 raise UnsupportedError(f"{stage.name.lower()} stage")
-        if state.bindings.get(Op.SET_STREAM_OUTPUT):
-            raise UnsupportedError("stream output")
-        if front.primitive_count(topology, 0) is None:
+        changed = False
+        for stage, program in programs.items():
+            if program is not self.stages[stage].program:
+                self.stages[stage].set(program)
+                self.constants_version, changed = -1, True
+        self.between = [b for b in self.stages.values() if b.program is not None]
+        if front.primitive_count(topology, 0) is None and not self.between and topology < Topology.PATCHLIST_1:
             name = Topology(topology).name.lower() if topology in tuple(Topology) else str(topology)
             raise UnsupportedError(f"topology {name}")
         ps = engine.load_program(state, Stage.PIXEL)
@@ -427,7 +515,9 @@ class DrawState:
             self.ps_constants = _Constants(ps.pixel_constants if ps is not None else ())
             self.ps_bound, self.constants_version = None, -1
         self.vs, self.ps, self.topology = vs, ps, topology
-        return vs is not before[0] or ps is not before[1] or topology != before[2] or self.elements != before[3]
+        self.last = last = (self.between[-1].program if self.between else None) or vs
+        self._stream_output(last)
+        return changed or vs is not before[0] or ps is not before[1] or topology != before[2] or self.elements != before[3]
 
     def _counting(self) -> bool:
         """Whether a query wants samples counted; statistics of the pipeline are the reference engine's."""

@@ -419,13 +419,20 @@ class LlvmEngine(Engine):
 
     def query_begin(self, state: PipelineState, packet: Packet) -> None:
         """QUERY_BEGIN."""
-        self.flush(state)
+        self._count(state)
         self.reference.query_begin(state, packet)
 
     def query_end(self, state: PipelineState, packet: Packet) -> None:
         """QUERY_END."""
-        self.flush(state)
+        self._count(state)
         self.reference.query_end(state, packet)
+
+    def _count(self, state: PipelineState) -> None:
+        """Bring what queries count up to date."""
+        self.flush(state)
+        d = self._states.get(id(state))
+        if d is not None:
+            d.count(self.reference.counters(state))
 
 
 __all__ = ["LlvmEngine"]

@@ -1,8 +1,9 @@
 """The front end of a draw: vertices in batches, primitive assembly, clipping, triangle setup and binning.
 
 ``front(FRONT*)`` returns 0 when the draw is done, 1 when the arena is nearly full or enough was done for now (the caller
-rasterizes and calls again). It is a module of three functions: :class:`~vgpu.engine.llvm.assembly.Assembly` collects a batch,
-:class:`_Process` shades and clips it, :class:`~vgpu.engine.llvm.setup.Setup` makes triangle records and bins them.
+rasterizes and calls again). It is a module of these functions: :class:`~vgpu.engine.llvm.assembly.Assembly` collects a batch,
+:class:`_Process` shades it, :class:`_Sink` clips it, :class:`~vgpu.engine.llvm.setup.Setup` makes triangle records and bins them.
+With stages in between (hull, domain, geometry), the sink is a module of its own that the last of them calls.
 """
 
 from __future__ import annotations
@@ -18,16 +19,28 @@ from .setup import Setup
 def compile_front(key: FrontKey) -> str:
     """The IR of ``front``."""
     m = Module()
-    for part in (Assembly, _Process, Setup):
-        part(m, key).write()
+    Assembly(m, key).write()
+    _Process(m, key).write()
+    if not key.corners:
+        _Sink(m, key.lanes).write()
+        Setup(m, key.lanes).write()
+    return str(m)
+
+
+def compile_sink(lanes: int) -> str:
+    """The IR of ``sink``."""
+    m = Module()
+    _Sink(m, lanes, private=False).write()
+    Setup(m, lanes).write()
     return str(m)
 
 
 class _Process(FrontFunction):
-    """``process(FRONT*, vertices, primitives)``: shade the vertices of a batch, clip where needed, set up and bin."""
+    """``process(FRONT*, vertices, primitives)``: shade the vertices of a batch and hand it on."""
 
     def __init__(self, module: Module, key: FrontKey) -> None:
-        super().__init__(module, key, "process", VOID, [I32, I32])
+        super().__init__(module, key.lanes, "process", VOID, [I32, I32])
+        self.key = key
 
     def write(self) -> None:
         """Its body."""
@@ -35,25 +48,51 @@ class _Process(FrontFunction):
         count, primitives = self.arguments
         self.tally("vertices_shaded", count)
         self.tally("primitives_in", primitives)
-        f.call_pointer(self.get("vertex_function", PTR), VOID, [self.front, self.ids, self.instances, count, self.store])
-        with f.if_(self.get("rasterize", I32).ne(0)):
-            self.tally("clipper_in", primitives)
-            some = f.var(self.ivec, 0)
-            stride = (self.components * (self.lanes * 4)).zext(I64)
-            block = f.var(PTR, self.store)
-            with f.count(0, count, self.lanes) as first:
-                code = f.load(self.ivec, block.get(), vertex.CODE * self.lanes * 4, align=4)
-                code = ((first + f.vector(I32, range(self.lanes))) < count).select(code, 0)
-                some.set(some.get() | code)
-                block.set(f.offset(block.get(), stride))
-            wanted = (
-                f.call(f"llvm.vector.reduce.or.v{self.lanes}i32", I32, [some.get()]) & self.get("clip", I32) & vertex.NEEDS_CLIP
-            )
-            with f.if_else(wanted.eq(0)) as otherwise:
-                f.call("setup", VOID, [self.front, primitives, *self.lists])
+        store = self.area["assembled_store"] if self.key.corners else self.store
+        f.call_pointer(self.get("vertex_function", PTR), VOID, [self.front, self.ids, self.instances, count, store])
+        following, output = self.get("next_function", PTR), self.get("stream_output_function", PTR)
+
+        def stream_out() -> None:
+            with f.if_(output.ne(0)):
+                f.call_pointer(output, VOID, [self.front, f.value(0, I32), primitives])
+
+        if self.key.corners:
+            with f.if_else(following.ne(0)) as otherwise:
+                f.call_pointer(following, VOID, [self.front, count, primitives])
                 otherwise()
-                Clipper(self).run(count, primitives)
+                stream_out()
+        else:
+            stream_out()
+            with f.if_(self.get("rasterize", I32).ne(0)):
+                f.call("sink", VOID, [self.front, count, primitives])
         f.ret()
 
 
-__all__ = ["FrontKey", "clip_components", "compile_front", "primitive_count", "record_bytes", "scratch_bytes"]
+class _Sink(FrontFunction):
+    """``sink(FRONT*, vertices, primitives)``: clip where needed, set up and bin."""
+
+    def __init__(self, module: Module, lanes: int, *, private: bool = True) -> None:
+        super().__init__(module, lanes, "sink", VOID, [I32, I32], private=private)
+
+    def write(self) -> None:
+        """Its body."""
+        f = self.f
+        count, primitives = self.arguments
+        self.tally("clipper_in", primitives)
+        some = f.var(self.ivec, 0)
+        stride = (self.components * (self.lanes * 4)).zext(I64)
+        block = f.var(PTR, self.store)
+        with f.count(0, count, self.lanes) as first:
+            code = f.load(self.ivec, block.get(), vertex.CODE * self.lanes * 4, align=4)
+            code = ((first + f.vector(I32, range(self.lanes))) < count).select(code, 0)
+            some.set(some.get() | code)
+            block.set(f.offset(block.get(), stride))
+        wanted = f.call(f"llvm.vector.reduce.or.v{self.lanes}i32", I32, [some.get()]) & self.get("clip", I32) & vertex.NEEDS_CLIP
+        with f.if_else(wanted.eq(0)) as otherwise:
+            f.call("setup", VOID, [self.front, primitives, *self.lists])
+            otherwise()
+            Clipper(self).run(count, primitives)
+        f.ret()
+
+
+__all__ = ["FrontKey", "clip_components", "compile_front", "compile_sink", "primitive_count", "record_bytes", "scratch_bytes"]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from . import records, vertex
-from .builder import F32, I32, I64, PTR, Module, Type, Value
+from .builder import F32, I32, I64, PTR, VOID, Module, Type, Value
 from .vertex import FIRST_OUTPUT, VertexLayout
 
 BATCH: Final = 256  #: primitives
 #: Vertices the clipper may add before its output is set up, and triangles.
 CLIP_VERTICES: Final = 512
 LIST: Final = 768
+EMITTED: Final = 1024  #: vertices that an invocation of a geometry program may emit
 HASH: Final = 1024
 
 
@@ -24,6 +26,8 @@ class FrontKey:
     topology: int
     index_size: int
     lanes: int
+    #: The whole primitives, neighbours included, go to another stage than the rasterizer, with this many corners; 0: they do not.
+    corners: int = 0
 
 
 def record_bytes(planes: int) -> int:
@@ -32,9 +36,8 @@ def record_bytes(planes: int) -> int:
 
 
 def scratch_bytes(lanes: int) -> int:
-    """Bytes of scratch that a front end needs at most (32 output registers)."""
-    vertices = BATCH * 3 + CLIP_VERTICES + 2 * lanes
-    return 4 * (vertices * (FIRST_OUTPUT + 128) + 2 * vertices + 2 * 5 * LIST + 3 * HASH) + 8192
+    """Bytes of scratch that a front end needs at most: address space, of which the largest programs alone use all."""
+    return places(lanes)["end"]
 
 
 def clip_components(layout: VertexLayout) -> tuple[int, ...]:
@@ -47,17 +50,16 @@ class FrontFunction:
     """A function under construction whose first argument is the FRONT record; ``f`` is its builder."""
 
     def __init__(
-        self, module: Module, key: FrontKey, name: str, result: Type, arguments: Sequence[Type] = (), *, private: bool = True
+        self, module: Module, lanes: int, name: str, result: Type, arguments: Sequence[Type] = (), *, private: bool = True
     ) -> None:
-        self.key, self.lanes = key, key.lanes
-        self.ivec, self.fvec = I32.vector(key.lanes), F32.vector(key.lanes)
+        self.lanes = lanes
+        self.ivec, self.fvec = I32.vector(lanes), F32.vector(lanes)
         self.f = f = module.function(name, result, [PTR, *arguments], private=private)
         self.front, *self.arguments = f.arguments
-        places = _places(key.lanes)
         with f.prologue():
             self.pass_, self.draw = self.get("pass", PTR), self.get("draw", PTR)
             scratch = self.get("scratch", PTR)
-            area = {name: f.offset(scratch, at) for name, at in places.items()}
+            self.area = area = {name: f.offset(scratch, at) for name, at in places(lanes).items()}
             self.components = self.get("components", I32)
         self.ids, self.instances, self.store = area["ids"], area["instances"], area["store"]
         self.tag, self.generation, self.slot = area["tag"], area["generation"], area["slot"]
@@ -86,6 +88,16 @@ class FrontFunction:
         """A field of PASS, now."""
         return self.f.load(t, self.pass_, records.offset(records.PASS, name))
 
+    def deliver(self, stream: int, vertices: Value, primitives: Value, rasterized: bool) -> None:
+        """Primitives of the last stage, in its lists: to stream output, and to the rasterizer when it takes them."""
+        f = self.f
+        output = self.get("stream_output_function", PTR)
+        with f.if_(output.ne(0)):
+            f.call_pointer(output, VOID, [self.front, f.value(stream, I32), primitives])
+        if rasterized:
+            with f.if_(self.get("rasterize", I32).ne(0)):
+                f.call_pointer(self.get("sink_function", PTR), VOID, [self.front, vertices, primitives])
+
     # -- the vertex store ---------------------------------------------------------------------------------------------
     def load_component(self, v: Value, component: int | Value) -> Value:
         """A component of local vertex ``v`` (scalar)."""
@@ -97,14 +109,20 @@ class FrontFunction:
         return self.f.index(self.store, I32, at.zext(I64))
 
 
-def _places(lanes: int) -> dict[str, int]:
-    """Where the parts of the scratch lie."""
-    vertices = BATCH * 3 + CLIP_VERTICES + 2 * lanes
-    sizes = {"ids": vertices, "instances": vertices, **{f"list{i}": LIST for i in range(10)}}
-    sizes |= {"tag": HASH, "generation": HASH, "slot": HASH, "store": vertices * (FIRST_OUTPUT + 128)}
-    places: dict[str, int] = {}
+@cache
+def places(lanes: int) -> dict[str, int]:
+    """Where the parts of the scratch lie: what is assembled for the stages in between ("assembled", "control", "domain"), and what
+    goes to the rasterizer. A list is one dword for each of :data:`LIST` primitives."""
+    vertices = BATCH * 3 + 2 * lanes
+    output = vertices + CLIP_VERTICES
+    component = 4 * (FIRST_OUTPUT + 128)
+    sizes = {"ids": 4 * output, "instances": 4 * output, **{f"list{i}": 4 * LIST for i in range(10)}}
+    sizes |= {"tag": 4 * HASH, "generation": 4 * HASH, "slot": 4 * HASH}
+    sizes |= {"assembled_corners": 4 * LIST * 32, "assembled_numbers": 4 * LIST, "assembled_store": vertices * component}
+    sizes |= {"marks": 4 * EMITTED * lanes, "store": max(output, EMITTED * lanes + CLIP_VERTICES + 2 * lanes) * component}
+    out: dict[str, int] = {}
     at = 0
-    for name, words in sizes.items():
-        places[name] = at
-        at += (words * 4 + 63) & ~63
-    return places
+    for name, size in sizes.items():
+        out[name] = at
+        at += (size + 63) & ~63
+    return out | {"end": at}

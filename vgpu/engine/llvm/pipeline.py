@@ -28,13 +28,14 @@ from wddm.hw.interrupts import Fault
 from wddm.hw.isa import DeclarationKind, IsaError, ShaderProgram
 from wddm.hw.isa import Op as Isa
 from wddm.hw.isa_check import check
-from wddm.hw.packets import Op, Stage
+from wddm.hw.packets import Op, Stage, Topology
 
 from . import compute, formats, front, merger, pixel, raster, vertex
 from .analysis import instructions
 from .bindings import Bindings, ResolvedSampler, ResolvedView
 from .jit import Code, Jit
 from .shader import ShaderKey, Slots
+from .stages import Stages
 
 _RESOURCES, _SAMPLERS, _UAVS = int(Op.SET_RESOURCE), int(Op.SET_SAMPLER), int(Op.SET_UAV)
 _NOTHING: Final[dict[int, Packet]] = {}
@@ -99,6 +100,18 @@ class DrawPipeline:
     has_effects: bool
     rasterizes: bool
     weight: int  #: of the pixel program
+    between: Between  #: the stages between vertices and rasterizer
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """The functions between vertices and rasterizer, as FRONT wants them."""
+
+    next: int = 0
+    sink: int = 0
+    stream_output: int = 0
+    batch: int = 0
+    refusal: str = ""  #: why the stages do not fit together; drawing a primitive is a fault then
 
 
 class Programs:
@@ -137,7 +150,8 @@ class Programs:
             }
             found = Program(
                 program, Slots.of(program, code), layout, ordered, effects, Isa.LOOP in ops,
-                layout is not None and layout.position >= 0, self._next(), (), dimensions,
+                layout is not None and layout.position >= 0 and (program.stage != Stage.GEOMETRY or program.rasterized_stream < 4),
+                self._next(), (), dimensions,
             )  # fmt: skip
             found.pixel_constants = tuple(Stage.PIXEL << 8 | slot for slot in found.slots.constants)
             found.weight = MAX_WEIGHT if found.has_loop else min(MAX_WEIGHT, 1 + len(code) // 32)
@@ -274,6 +288,7 @@ class Pipelines:
         vs_bound: Bound,
         ps: Program | None,
         ps_bound: Bound | None,
+        between: tuple[tuple[Program, Bound], ...],
         layout: Elements,
         topology: int,
         index_size: int,
@@ -290,29 +305,36 @@ class Pipelines:
         key = (
             vs.number, vs_bound.number, ps.number if ps else 0, ps_bound.number if ps_bound else 0, layout.number, topology,
             index_size, targets, depth_format, samples, read_only, counting, blend, ds_words,
+            *[number for p, bound in between for number in (p.number, bound.number)],
         )  # fmt: skip
         found = self._draws.get(key)
         if found is None:
             if len(self._draws) >= 8192:
                 self._draws.pop(next(iter(self._draws)))
             found = self._draws[key] = self._make(
-                vs, vs_bound.key, ps, ps_bound.key if ps_bound else ShaderKey(), layout.elements, topology, index_size, targets,
-                blend_words, blend_arg, depth_format, samples, read_only, ds_words, counting,
+                vs, vs_bound.key, ps, ps_bound.key if ps_bound else ShaderKey(), between, layout.elements, topology, index_size,
+                targets, blend_words, blend_arg, depth_format, samples, read_only, ds_words, counting,
             )  # fmt: skip
         return found
 
     def _make(
-        self, vs: Program, vs_key: ShaderKey, ps: Program | None, ps_key: ShaderKey, elements: tuple[InputElement, ...],
-        topology: int, index_size: int, targets: tuple[tuple[int, int], ...], blend_words: tuple[int, ...], blend_arg: int,
+        self, vs: Program, vs_key: ShaderKey, ps: Program | None, ps_key: ShaderKey,
+        between: tuple[tuple[Program, Bound], ...], elements: tuple[InputElement, ...], topology: int, index_size: int,
+        targets: tuple[tuple[int, int], ...], blend_words: tuple[int, ...], blend_arg: int,
         depth_format: int, samples: int, read_only: int, ds_words: tuple[int, ...], counting: bool,
     ) -> DrawPipeline:  # fmt: skip
-        layout = vs.layout
+        last = between[-1][0] if between else vs
+        layout = last.layout
         assert layout is not None
-        if vs.rasterizes:
+        assert vs.layout is not None
+        patches = topology >= Topology.PATCHLIST_1
+        rasterizes = last.rasterizes and not (patches and not between)
+        if rasterizes:
             check_blend(blend_words)
         inputs, planes = pixel.link(ps.program if ps else None, layout)
         modes = tuple(mode for _, mode in planes)
-        front_key = front.FrontKey(topology, index_size, self.lanes)
+        stages = Stages(self, vs, between, topology)
+        front_key = front.FrontKey(topology, index_size, self.lanes, stages.corners)
         outputs = pixel.colour_outputs(ps.program if ps else None) if targets else ()
         dual = any(
             16 <= f <= 19
@@ -334,11 +356,12 @@ class Pipelines:
             ),
             outputs, samples, self.lanes,
         )  # fmt: skip
+        vs_layout = vs.layout
         parts = [
             self.part(
                 "vertex",
-                (vs.number, vs_key, elements),
-                lambda: vertex.compile_vertex(vs.program, vs_key, elements, layout, self.lanes),
+                (vs.number, vs_key, elements, not stages.corners),
+                lambda: vertex.compile_vertex(vs.program, vs_key, elements, vs_layout, self.lanes, not stages.corners),
             ),
             self.part("front", front_key, lambda: front.compile_front(front_key)),
             self.part(
@@ -349,8 +372,9 @@ class Pipelines:
         return DrawPipeline(
             self._wrap(parts[1]["front"]), planes, layout, samples > 1,
             parts[0]["vertex"], parts[2]["pixel"], parts[3]["merger"], vs, ps,
-            tuple(parts), vs.has_loop or (ps is not None and ps.has_loop), vs.has_effects or (ps is not None and ps.has_effects),
-            vs.rasterizes and (ps is not None or bool(depth_format)), ps.weight if ps is not None else 1,
+            (*parts, *stages.codes), any(p.has_loop for p in (vs, ps, *(p for p, _ in between)) if p is not None),
+            vs.has_effects or (ps is not None and ps.has_effects),
+            rasterizes and (ps is not None or bool(depth_format)), ps.weight if ps is not None else 1, stages.between,
         )  # fmt: skip
 
 

@@ -55,6 +55,9 @@ def offset(dtype: np.dtype[np.void], name: str) -> int:
 #: A vertex buffer as the fetch sees it.
 VERTEX_BUFFER: Final = np.dtype([("base", "<u8"), ("size", "<u4"), ("stride", "<u4")])
 
+#: A stream-output buffer, and the word that counts its bytes (0: no buffer).
+STREAM_BUFFER: Final = np.dtype([("base", "<u8"), ("filled", "<u8"), ("size", "<u4"), ("reserved", "<u4")])
+
 #: A viewport, and the rectangle of pixels that may be drawn (inclusive).
 VIEWPORT: Final = np.dtype(
     [
@@ -97,6 +100,12 @@ FRONT: Final = np.dtype(
     [
         *[(name, FRONT_HEAD[name]) for name in FRONT_HEAD.names or ()],
         ("vertex_function", "<u8"),
+        ("next_function", "<u8"),  # what whole primitives go to, when that is not the rasterizer
+        ("sink_function", "<u8"),  # the rasterizer, for the stages in between
+        ("stream_output_function", "<u8"),  # 0: none
+        ("hull_block", "<u8"),  # bindings
+        ("domain_block", "<u8"),
+        ("geometry_block", "<u8"),
         ("pass", "<u8"),  # PASS record
         ("stop", "<u8"),
         ("scratch", "<u8"),  # vertex store and lists
@@ -112,11 +121,20 @@ FRONT: Final = np.dtype(
         ("record_bytes", "<u4"),  # of a triangle record, a multiple of 16
         ("multisampled", "<u4"),
         ("plane_count", "<u4"),
+        ("batch", "<u4"),  # whole primitives at a time
+        ("reserved", "<u4"),
         ("clip_components", "<u4", (8,)),  # of the clip distances, 0 = none
         ("vertices_shaded", "<u8"),  # statistics
         ("primitives_in", "<u8"),
         ("clipper_in", "<u8"),
         ("clipper_out", "<u8"),
+        ("hs_invocations", "<u8"),
+        ("ds_invocations", "<u8"),
+        ("gs_invocations", "<u8"),
+        ("gs_primitives", "<u8"),
+        *[(f"so_needed{stream}", "<u8") for stream in range(4)],
+        *[(f"so_written{stream}", "<u8") for stream in range(4)],
+        ("stream_buffers", STREAM_BUFFER, (4,)),
         ("buffers", VERTEX_BUFFER, (32,)),
         ("viewports", VIEWPORT, (16,)),
         ("planes", "<u4", (128, 2)),  # component (0xFFFFFFFF: zero), mode

@@ -11,15 +11,15 @@ from collections.abc import Callable
 from . import bins, maths, records, vertex
 from .access import for_lanes
 from .builder import F32, F64, I8, I32, I64, PTR, VOID, Module, Type, Value
-from .front_function import FrontFunction, FrontKey
+from .front_function import FrontFunction
 from .records import CONSTANT, PERSPECTIVE, TRIANGLE, TRIANGLE_PLANES
 
 
 class Setup(FrontFunction):
     """``setup(FRONT*, count, corner lists…)``."""
 
-    def __init__(self, module: Module, key: FrontKey) -> None:
-        super().__init__(module, key, "setup", VOID, [I32, PTR, PTR, PTR, PTR, PTR])
+    def __init__(self, module: Module, lanes: int) -> None:
+        super().__init__(module, lanes, "setup", VOID, [I32, PTR, PTR, PTR, PTR, PTR])
 
     def write(self) -> None:
         """Its body."""

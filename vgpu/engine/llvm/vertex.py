@@ -7,6 +7,7 @@ v lies at ``out[(v / W * components + c) * W + v % W]``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -133,9 +134,9 @@ def front_field(f: Function, front: Value, name: str, t: object) -> Value:
 
 
 def compile_vertex(
-    program: ShaderProgram, key: ShaderKey, elements: tuple[InputElement, ...], layout: VertexLayout, lanes: int
+    program: ShaderProgram, key: ShaderKey, elements: tuple[InputElement, ...], layout: VertexLayout, lanes: int, last: bool = True
 ) -> str:
-    """The IR of ``vertex``."""
+    """The IR of ``vertex``; ``last``: what comes next is the rasterizer."""
     m = Module()
     f = m.function("vertex", VOID, [PTR, PTR, PTR, I32, PTR])
     front, ids, instances, count, out = f.arguments
@@ -146,7 +147,7 @@ def compile_vertex(
     stage.front = front
     declared = {register for register, _, _, _ in Declared.of(program).inputs}
     plans = {r: _plan(f, front, e) for r, e in stage.elements.items() if r in declared}
-    ivec, fvec = I32.vector(lanes), F32.vector(lanes)
+    ivec = I32.vector(lanes)
     with f.count(0, count, lanes) as first:
         at = first.zext(I64) << 2
         stage.id = f.load(ivec, ids, at)
@@ -178,21 +179,32 @@ def compile_vertex(
         def output(index: int) -> Value:
             return stage.outputs[index].get() if index in stage.outputs else f.value(0, ivec)  # -1: not written
 
-        position = [output(layout.position + c).bits(F32) if layout.position >= 0 else f.value(0.0, fvec) for c in range(4)]
-        viewport = output(layout.viewport)
-        viewport = viewport.ult(front_field(f, front, "viewport_count", I32)).select(viewport, 0)
-        put(VIEWPORT, viewport)
-        layer = output(layout.slice)
-        layers = f.load(I32, front_field(f, front, "pass", PTR), records.offset(records.PASS, "layers"))
-        put(SLICE, layer.ult(layers).select(layer, 0))
-        distances = [output(4 * r + c).bits(F32) for r, c in layout.clip]
-        culls = [output(4 * r + c).bits(F32) for r, c in layout.cull]
-        for component, x in finish_position(
-            f, front, position, viewport if layout.viewport >= 0 else None, distances, culls
-        ).items():
-            put(component, x)
+        if last:
+            finish_vertices(f, front, layout, output, put)
     f.ret()
     return str(m)
+
+
+def finish_vertices(
+    f: Function, front: Value, layout: VertexLayout, output: Callable[[int], Value], put: Callable[[int, Value], None]
+) -> None:
+    """What the rasterizer wants of W vertices of the last stage: viewport, slice, clip code, place on the screen.
+
+    ``output``: bits of output register * 4 + component (-1: 0); ``put``: store a component.
+    """
+    lanes = output(-1).type.lanes
+    zero = f.value(0.0, F32.vector(lanes))
+    position = [output(layout.position + c).bits(F32) if layout.position >= 0 else zero for c in range(4)]
+    viewport = output(layout.viewport)
+    viewport = viewport.ult(front_field(f, front, "viewport_count", I32)).select(viewport, 0)
+    put(VIEWPORT, viewport)
+    layer = output(layout.slice)
+    layers = f.load(I32, front_field(f, front, "pass", PTR), records.offset(records.PASS, "layers"))
+    put(SLICE, layer.ult(layers).select(layer, 0))
+    distances = [output(4 * r + c).bits(F32) for r, c in layout.clip]
+    culls = [output(4 * r + c).bits(F32) for r, c in layout.cull]
+    for component, x in finish_position(f, front, position, viewport if layout.viewport >= 0 else None, distances, culls).items():
+        put(component, x)
 
 
 def finish_position(
