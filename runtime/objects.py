@@ -28,6 +28,7 @@ MAX_OBJECTS = 1 << 18
 class Kind(IntEnum):
     """The type bits of an id."""
 
+    DP2_CONTEXT = 0
     DEVICE = 1
     BUFFER = 2
     TEXTURE = 3

@@ -29,6 +29,8 @@ from .device import Device
 from .display_requests import DisplayRequests
 from .errors import ApiError, require
 from .kernel_link import KernelLink, hresult_of
+from .legacy import create_context
+from .legacy_requests import LegacyRequests
 from .objects import DeviceObject, Kind, ObjectTable
 from .queries import create_query
 from .resources import Resource, buffer_of, create_in_driver, format_info, texture_of
@@ -53,7 +55,7 @@ END_TIMEOUT: Final = 5.0  #: seconds that a driver may take to destroy its devic
 ConnectKernel = Callable[[], Awaitable[Transport]]
 
 
-class Session(ContextRequests, DisplayRequests):
+class Session(ContextRequests, DisplayRequests, LegacyRequests):
     """A client of the runtime."""
 
     def __init__(self, transport: Transport, connect_kernel: ConnectKernel, driver: str | None) -> None:
@@ -94,6 +96,10 @@ class Session(ContextRequests, DisplayRequests):
             (api.CreateRasterizerState, self._creator(create_rasterizer_state)),
             (api.CreateSamplerState, self._creator(create_sampler_state)),
             (api.CreateQuery, self._creator(create_query)),
+            (api.CreateDp2Context, self._creator(create_context)),
+            (api.CreateSurfaceEx, self.create_surface_ex),
+            (api.DrawPrimitives2, self.draw_primitives2),
+            (api.GetRenderStates, self.get_render_states),
             (api.GetData, self.get_data),
             (api.Map, self.map),
             (api.WaitFence, self.wait_fence),

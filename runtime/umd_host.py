@@ -15,6 +15,7 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Final
 
 from wddm.ddi import d3d10umddi as dd
+from wddm.ddi import ddrawint
 from wddm.ddi import dxgiddi as dx
 from wddm.ddi.status import HRESULT, hresult_name
 from wddm.trace import Tracer
@@ -84,6 +85,16 @@ def load_driver(name: str) -> Callable[[dd.D3D10DDIARG_OPENADAPTER], Any]:
     except (ImportError, AttributeError, ValueError) as error:
         raise ApiError(HRESULT.DXGI_ERROR_NOT_FOUND, f"the user-mode driver {name!r} cannot be loaded: {error}") from None
     return found
+
+
+def load_legacy(name: str) -> Callable[[ddrawint.DD_GETDRIVERINFODATA], Any]:
+    """DdGetDriverInfo of the driver whose entry is "module:Entry". Raises ApiError when it has none."""
+    module = name.partition(":")[0]
+    found: Any = getattr(import_module(module), "DdGetDriverInfo", None)
+    if found is None:
+        raise ApiError(HRESULT.DXGI_ERROR_UNSUPPORTED, f"the user-mode driver {module!r} knows no DrawPrimitives2")
+    entry: Callable[[ddrawint.DD_GETDRIVERINFODATA], Any] = found
+    return entry
 
 
 def check(code: Any, what: str) -> int:

@@ -21,11 +21,12 @@ import trio
 
 from wddm.client.context import ImmediateContext as AsyncContext
 from wddm.client.device import Device as AsyncDevice
+from wddm.client.dp2 import Dp2Context as AsyncDp2Context
 from wddm.client.gpu import Gpu as AsyncGpu
 from wddm.client.gpu import connect as async_connect
 from wddm.client.swap_chain import SwapChain as AsyncSwapChain
 
-__all__ = ["Device", "Gpu", "ImmediateContext", "SwapChain", "connect", "launch"]
+__all__ = ["Device", "Dp2Context", "Gpu", "ImmediateContext", "SwapChain", "connect", "launch"]
 
 
 class Portal:
@@ -147,11 +148,13 @@ Gpu: Any = _generate(AsyncGpu)
 Device: Any = _generate(AsyncDevice)
 ImmediateContext: Any = _generate(AsyncContext)
 SwapChain: Any = _generate(AsyncSwapChain)
+Dp2Context: Any = _generate(AsyncDp2Context)
 _CLASSES: Final[dict[type[Any], Any]] = {
     AsyncGpu: Gpu,
     AsyncDevice: Device,
     AsyncContext: ImmediateContext,
     AsyncSwapChain: SwapChain,
+    AsyncDp2Context: Dp2Context,
 }
 
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from .context import ImmediateContext as ImmediateContext
 from .device import Device as Device
+from .dp2 import Dp2Context as Dp2Context
+from .dp2 import Dp2Error as Dp2Error
+from .dp2_commands import Dp2CommandBuffer as Dp2CommandBuffer
 from .enums import *  # noqa: F403
 from .errors import D3DError as D3DError
 from .gpu import Gpu as Gpu

@@ -16,6 +16,7 @@ from .context import ImmediateContext
 from .device_base import Data as Data
 from .device_pipeline import DevicePipeline
 from .device_resources import DeviceResources
+from .dp2 import Dp2Context
 from .enums import FormatSupport, FormatSupport2
 from .errors import D3DError
 from .resources import DeviceChild
@@ -84,6 +85,10 @@ class Device(DeviceResources, DevicePipeline):
     async def set_maximum_frame_latency(self, latency: int) -> None:
         """IDXGIDevice1::SetMaximumFrameLatency: 1..16 frames, 0 for the default of 3."""
         await self.call(api.SetMaximumFrameLatency(device=self.id, latency=latency), Nothing)
+
+    async def create_dp2_context(self) -> Dp2Context:
+        """A legacy Direct3D context (DirectX 6 to 9) that takes DrawPrimitives2 command buffers."""
+        return Dp2Context(self, (await self.call(api.CreateDp2Context(device=self.id), api.Created)).id)
 
     def release(self, *objects: DeviceChild) -> None:
         """Give several objects up."""

@@ -34,7 +34,7 @@ def argb(red: float, green: float, blue: float, alpha: float = 1.0) -> int:
     return a << 24 | r << 16 | g << 8 | b
 
 
-class CommandBuffer:
+class Dp2CommandBuffer:
     """A DP2 command buffer being written."""
 
     def __init__(self) -> None:

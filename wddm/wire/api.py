@@ -432,6 +432,69 @@ class GetData(Struct):
     wait: bool = False
 
 
+# ----- legacy Direct3D: DrawPrimitives2 -----------------------------------------------------------------------------------
+
+
+@API.request(reply=Created)
+class CreateDp2Context(Struct):
+    """D3dContextCreate: a context of DirectX 6 to 9 on a device, which takes DP2 command buffers."""
+
+    device: U32
+
+
+@API.request()
+class CreateSurfaceEx(Struct):
+    """D3dCreateSurfaceEx: the number by which command buffers name a resource (0: the surface goes). ``format``: D3DFORMAT, 0 =
+    what the resource's own format says."""
+
+    context: U32
+    surface: U32
+    resource: U32 = 0
+    format: U32 = 0
+
+
+class PrimitivesDrawn(Struct):
+    """ddrval; dwErrorOffset of a failure, with the name of the code and of the command; the answers to queries."""
+
+    ddrval: U32
+    name: str
+    error_offset: U32
+    command: str
+    response: bytes
+
+
+@API.request(reply=PrimitivesDrawn)
+class DrawPrimitives2(Struct):
+    """D3dDrawPrimitives2: a whole command buffer with the vertices that it draws.
+
+    Vertices are user memory (``vertices``), or ``vertex_surface``. ``vertex_offset`` is in bytes, ``vertex_length`` in vertices.
+    ``room``: bytes that answers to queries may take, when they are more than the commands.
+    """
+
+    context: U32
+    commands: Blob
+    vertex_type: U32 = 0
+    vertices: Blob = field(default_factory=Blob)
+    vertex_surface: U32 = 0
+    vertex_offset: U32 = 0
+    vertex_length: U32 = 0
+    vertex_size: U32 = 0
+    room: U32 = 0
+
+
+class RenderStates(Struct):
+    """256 DWORDs, little-endian."""
+
+    data: bytes
+
+
+@API.request(reply=RenderStates)
+class GetRenderStates(Struct):
+    """The runtime's copy of a context's render states (lpdwRStates), as the driver keeps it."""
+
+    context: U32
+
+
 # ----- commands, mapping, waiting ------------------------------------------------------------------------------------------
 
 

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from tests.unit.umd.fake_gpu import B, FakeGpu
 from tests.unit.umd.fake_runtime import H_DEVICE
 from umd import DdGetDriverInfo
-from wddm.client.dp2_commands import CommandBuffer
+from wddm.client.dp2_commands import Dp2CommandBuffer
+from wddm.ddi import d3d10umddi as d3d
 from wddm.ddi import ddrawint as dd
 from wddm.ddi.d3dhal import D3DFVF, D3DHAL_DRAWPRIMITIVES2DATA, D3DHALDP2, fvf_size
 
@@ -68,7 +69,7 @@ class Legacy:
         legacy.context = arg.dwhContext
         legacy.target = await gpu.texture(width, height, 87, bind=B.RENDER_TARGET | B.SHADER_RESOURCE)
         assert legacy.surface(TARGET, legacy.target) == 0
-        commands = CommandBuffer()
+        commands = Dp2CommandBuffer()
         if depth:
             assert legacy.surface(DEPTH, await gpu.texture(width, height, 45, bind=B.DEPTH_STENCIL)) == 0
         commands.set_render_target(TARGET, DEPTH if depth else 0).clear(7 if depth else 1, 0)
@@ -81,7 +82,7 @@ class Legacy:
         assert self._surface(arg) == dd.DDHAL_DRIVER_HANDLED
         return arg.ddRVal
 
-    async def call(self, commands: bytes | CommandBuffer, vertices: bytes = b"", fvf: int = PLAIN, **more: Any) -> int:
+    async def call(self, commands: bytes | Dp2CommandBuffer, vertices: bytes = b"", fvf: int = PLAIN, **more: Any) -> int:
         """DrawPrimitives2; returns its HRESULT."""
         stream = bytes(commands)
         data = bytearray(stream + bytes(more.pop("room", 0)))
@@ -100,7 +101,7 @@ class Legacy:
         self.response = bytes(data[: arg.dwErrorOffset]) if not arg.ddrval else b""
         return arg.ddrval
 
-    async def draw(self, commands: bytes | CommandBuffer, vertices: bytes = b"", fvf: int = PLAIN, **more: Any) -> None:
+    async def draw(self, commands: bytes | Dp2CommandBuffer, vertices: bytes = b"", fvf: int = PLAIN, **more: Any) -> None:
         """DrawPrimitives2 that succeeds."""
         hr = await self.call(commands, vertices, fvf, **more)
         assert hr == 0, f"0x{hr:08X} at byte {self.error_offset}: {self.error_text}"
@@ -117,8 +118,6 @@ class Legacy:
 
     async def texture(self, handle: int, texels: Any, format: int = 87, d3dformat: int = 0) -> int:
         """A texture from ARGB dwords (height, width), or from bytes of another format."""
-        from wddm.ddi import d3d10umddi as d3d
-
         texels = np.ascontiguousarray(texels)
         up = d3d.D3D10_DDIARG_SUBRESOURCE_UP(texels, texels.strides[0], texels.nbytes)
         h = await self.gpu.texture(texels.shape[1], texels.shape[0], format, bind=B.SHADER_RESOURCE, pInitialDataUP=[up])

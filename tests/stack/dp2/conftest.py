@@ -1,0 +1,18 @@
+"""``legacy``: a context with a target on a whole stack of its own, once with each engine."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from tests.stack.d3d11.lab import ENGINES
+from tests.stack.dp2.lab import LegacyLab
+from tests.support.stack import whole_stack
+
+
+@pytest.fixture(params=list(ENGINES.values()), ids=list(ENGINES))
+async def legacy(request: Any, autojump_clock: Any) -> AsyncIterator[LegacyLab]:
+    async with whole_stack(engine=request.param) as stack, stack.connect() as gpu:
+        yield await LegacyLab.start(gpu)
