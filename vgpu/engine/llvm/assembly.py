@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from wddm.hw.packets import Topology
-
 from . import primitives
 from .builder import I16, I32, I64, PTR, VOID, Module, Value
 from .compute import restore_float_mode, set_float_mode
@@ -18,26 +16,16 @@ from .front_function import BATCH, HASH, LIST, FrontFunction, FrontKey
 STEPS: Final = 1 << 18  #: primitives (or strip indices) until the caller may be preempted
 
 
-def primitive_count(topology: int, vertices: int) -> int | None:
-    """Triangles of a draw without strip cuts; None for what is not triangles."""
-    if topology == Topology.TRIANGLELIST:
-        return vertices // 3
-    if topology == Topology.TRIANGLESTRIP:
-        return max(0, vertices - 2)
-    if topology == Topology.TRIANGLELIST_ADJ:
-        return vertices // 6
-    if topology == Topology.TRIANGLESTRIP_ADJ:
-        return max(0, (vertices - 4) // 2)
-    return None
-
-
 class Assembly(FrontFunction):
     """``front(FRONT*)``."""
 
     def __init__(self, module: Module, key: FrontKey) -> None:
         super().__init__(module, key.lanes, "front", I32, private=False)
         self.key = key
-        self.strip = key.topology in (primitives.STRIPS if key.corners else (Topology.TRIANGLESTRIP, Topology.TRIANGLESTRIP_ADJ))
+        found = primitives.shape(key.topology)
+        assert found is not None
+        self.size, self.step = found
+        self.strip = key.topology in primitives.STRIPS
         self.cuts = self.strip and key.index_size != 0
         self.hashed = self.strip or key.index_size != 0
 
@@ -69,6 +57,9 @@ class Assembly(FrontFunction):
             instances.break_if(instance.get().uge(self.get("instances", I32)))
             self.instance_now = instance.get()
             self.epoch.set(self.epoch.get() + 1)
+            if self.strip and not self.cuts:
+                with f.if_(step.get().eq(0) & steps.ne(0)):
+                    self.begin_strip()
             with f.loop() as loop:
                 now = step.get()
                 loop.break_if(now.uge(steps))
@@ -136,64 +127,40 @@ class Assembly(FrontFunction):
         return n
 
     def assemble(self, step: Value) -> None:
-        """Add the primitive of a step to the list."""
-        topology = self.key.topology
-        if self.key.corners:
-            self.assemble_whole(step)
-            return
-        if topology == Topology.TRIANGLELIST:
-            self.add([self.corner(step * 3 + k) for k in range(3)])
-        elif topology == Topology.TRIANGLELIST_ADJ:
-            self.add([self.corner(step * 6 + 2 * k) for k in range(3)])
-        elif not self.cuts:
-            scale = 1 if topology == Topology.TRIANGLESTRIP else 2
-            odd = step & 1
-            first = step * scale
-            self.add([self.corner(first), self.corner(first + (odd + 1) * scale), self.corner(first + (2 - odd) * scale)])
-        else:
-            self.strip_step(step)
-
-    def strip_step(self, position: Value) -> None:
-        """An index of a strip: a cut begins a new one, else it may complete a triangle."""
+        """Add the primitive of a step to the list. With cuts a step is an index: a cut begins a new strip, else it may complete a
+        primitive.
+        """
         f = self.f
-        scale = 1 if self.key.topology == Topology.TRIANGLESTRIP else 2
-        is_cut = self.index(position).eq(0xFFFF if self.key.index_size == 2 else -1)
-        with f.if_else(is_cut) as otherwise:
-            self.run.set(position + 1)
-            otherwise()
-            length = position - self.run.get()
-            # With adjacency a triangle needs six positions, and the next two more.
-            needed = 2 if scale == 1 else 5
-            ready = length >= needed
-            if scale == 2:
-                ready = ready & ((length - needed) & 1).eq(0)
-            with f.if_(ready):
-                n = (length - needed) if scale == 1 else (length - needed).shr(1)
-                first = self.run.get() + n * scale
-                odd = n & 1
-                self.add([self.corner(first), self.corner(first + (odd + 1) * scale), self.corner(first + (2 - odd) * scale)])
-
-    def assemble_whole(self, step: Value) -> None:
-        """The same for a primitive that goes to another stage, neighbours included where that stage sees them."""
-        f, topology = self.f, self.key.topology
-        found = primitives.shape(topology)
-        assert found is not None
-        size, stride = found
-        total = self.get("primitives", I32)
         if not self.cuts:
-            self.add_whole(primitives.positions(topology, step, (step + 1).eq(total)))
+            self.primitive(f.value(0, I32), step, (step + 1).eq(self.get("primitives", I32)))
             return
         cut = 0xFFFF if self.key.index_size == 2 else -1
         with f.if_else(self.index(step).eq(cut)) as otherwise:
             self.run.set(step + 1)
             otherwise()
-            beyond = step - self.run.get() - (size - 1)
-            with f.if_((beyond >= 0) & beyond.urem(stride).eq(0)):
-                # The next primitive wants `stride` more indices, none of them a cut.
-                last = (step + stride).uge(self.count)
-                for i in range(1, stride + 1):
+            beyond = step - self.run.get() - (self.size - 1)
+            with f.if_((beyond >= 0) & (beyond & (self.step - 1)).eq(0)):
+                # The next primitive wants as many more indices as a step has, none of them a cut.
+                last = (step + self.step).uge(self.count)
+                for i in range(1, self.step + 1) if self.key.corners else ():
                     last = last | self.index(step + i).eq(cut)
-                self.add_whole([self.run.get() + x for x in primitives.positions(topology, beyond.udiv(stride), last)])
+                number = beyond >> (self.step.bit_length() - 1)
+                with f.if_(number.eq(0)):
+                    self.begin_strip()
+                self.primitive(self.run.get(), number, last)
+
+    def begin_strip(self) -> None:
+        """A strip has its first primitive: it reads more vertices than the others."""
+        self.tally("ia_vertices", self.f.value(self.size - self.step, I32))
+
+    def primitive(self, start: Value, number: Value, last: Value) -> None:
+        """Add primitive ``number`` of what begins at a position; ``last``: of the strip."""
+        topology = self.key.topology
+        positions = [start + x for x in primitives.positions(topology, number, last)]
+        if self.key.corners:
+            self.add_whole(positions)
+        else:
+            self.add([self.corner(x) for x in primitives.main(topology, positions)])
 
     def add_whole(self, positions: list[Value]) -> None:
         """Add a whole primitive by the positions of its vertices."""
@@ -213,7 +180,7 @@ class Assembly(FrontFunction):
         n = self.list_count.get()
         at = n.zext(I64)
         number = self.number.get()
-        for target, x in zip(self.lists, [*corners, corners[0], number], strict=True):
+        for target, x in zip([*self.lists[: len(corners)], *self.lists[3:]], [*corners, corners[0], number], strict=True):
             f.store(x, f.index(target, I32, at))
         self.number.set(number + 1)
         self.list_count.set(n + 1)
@@ -224,6 +191,7 @@ class Assembly(FrontFunction):
         count = self.vertex_count.get()
         before = self.made()
         with f.if_(self.list_count.get() > 0):
+            self.tally("ia_vertices", self.list_count.get() * self.step)
             f.call("process", VOID, [self.front, count, self.list_count.get()])
         self.vertex_count.set(0)
         self.list_count.set(0)

@@ -1,17 +1,23 @@
-"""Clipping: the triangles of a batch that reach out of the fixed-point range or cross a plane become fans of new vertices.
+"""Clipping: the primitives of a batch that reach out of the fixed-point range or cross a plane get new vertices there; triangles
+become fans.
 
-Vertices seldom need it (a guard band wider than any target stands around the screen); batches that do are rewritten triangle by
-triangle before setup, so that order is kept.
+Vertices seldom need it (a guard band wider than any target stands around the screen); batches that do are rewritten primitive by
+primitive before setup, so that order is kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
+from operator import add, and_, or_
 from typing import Final
 
 from . import records, vertex
 from .builder import F32, F64, I8, I32, I64, PTR, VOID, Value, Variable
-from .front_function import CLIP_VERTICES, LIST, FrontFunction
+from .front_function import CLIP_VERTICES, LIST, FrontFunction, Primitive
+from .records import Shape
+from .setup import LEADING_BITS
+from .shapes import SETUPS
 from .vertex import FIRST_OUTPUT
 
 POLYGON: Final = 20  #: a triangle cut by 15 planes has at most 18 corners
@@ -23,115 +29,154 @@ Distance = Callable[[list[Value], Value], Value]
 class Clipper:
     """The clipper, written into the function ``at``."""
 
-    def __init__(self, at: FrontFunction) -> None:
+    def __init__(self, at: FrontFunction, primitive: Primitive) -> None:
         self.at, self.f = at, at.f
+        self.setup = SETUPS[primitive]
+        self.size = self.setup.corners
+        own = range(self.size)
+        self.lists = [*(at.lists[k] for k in own), *at.lists[3:]]  # corners, leading corner, primitive id
+        self.clipped = [*(at.clipped[k] for k in own), *at.clipped[3:]]
 
     def run(self, vertices: Value, primitives: Value) -> None:
-        """Rewrite the list: clipped triangles become fans of new vertices, in place and in order."""
-        f = self.f
-        clip_mask = self.at.get("clip", I32)
-        new_vertices, new_count = f.var(I32), f.var(I32, 0)
-        base = (vertices + (self.at.lanes - 1)) & ~(self.at.lanes - 1)
-        new_vertices.set(base)
-        polygon = [f.array(F64, POLYGON * 3) for _ in range(2)]
+        """Rewrite the list: clipped primitives become new ones, in place and in order."""
+        f, at = self.f, self.at
+        clip_mask = at.get("clip", I32)
+        self.new_vertices, self.new_count = f.var(I32), f.var(I32, 0)
+        base = (vertices + (at.lanes - 1)) & ~(at.lanes - 1)
+        self.new_vertices.set(base)
+        self.polygon = [f.array(F64, POLYGON * self.size) for _ in range(2)]
 
         def flush() -> None:
-            f.call("setup", VOID, [self.at.front, new_count.get(), *self.at.clipped])
-            new_count.set(0)
-            new_vertices.set(base)
-
-        def emit(values: list[Value]) -> None:
-            at = new_count.get().zext(I64)
-            for target, x in zip(self.at.clipped, values, strict=True):
-                f.store(x, f.index(target, I32, at))
-            new_count.set(new_count.get() + 1)
+            f.call("setup", VOID, [at.front, self.new_count.get(), *at.clipped])
+            self.new_count.set(0)
+            self.new_vertices.set(base)
 
         with f.count(0, primitives) as i:
-            with f.if_((new_count.get() > LIST - POLYGON) | (new_vertices.get() - base > CLIP_VERTICES - 2 * POLYGON)):
+            with f.if_((self.new_count.get() > LIST - POLYGON) | (self.new_vertices.get() - base > CLIP_VERTICES - 2 * POLYGON)):
                 flush()
-            members = [f.load(I32, f.index(source, I32, i.zext(I64))) for source in self.at.lists]
-            codes = [self.at.load_component(v, vertex.CODE) for v in members[:3]]
-            either = (codes[0] | codes[1] | codes[2]) & clip_mask
-            reject = (codes[0] & codes[1] & codes[2] & clip_mask & vertex.REJECT).ne(0)
-            bad = ((codes[0] | codes[1] | codes[2]) & vertex.NOT_A_NUMBER).ne(0)
-            with f.if_else((either & vertex.NEEDS_CLIP).eq(0)) as otherwise:
-                emit(members)
+            members = [f.load(I32, f.index(source, I32, i.zext(I64))) for source in self.lists]
+            codes = [at.load_component(v, vertex.CODE) for v in members[: self.size]]
+            either, common = reduce(or_, codes), reduce(and_, codes)
+            planes = either & clip_mask & vertex.NEEDS_CLIP
+            dropped = (common & clip_mask & self.setup.reject) | (either & vertex.NOT_A_NUMBER)
+            with f.if_else(planes.eq(0)) as otherwise:
+                self.emit(members)
                 otherwise()
-                with f.if_((reject | bad).eq(0)):
-                    self.clip_triangle(members, either, polygon, new_vertices, emit)
+                if self.size > 1:
+                    with f.if_(dropped.eq(0)):
+                        self.clip(members, planes)
         flush()
 
-    def clip_triangle(
-        self, members: list[Value], planes: Value, polygon: list[Value], new_vertices: Variable, emit: Callable[[list[Value]], None]
-    ) -> None:
-        """Sutherland-Hodgman against the planes in ``planes``. The polygon's corners are weights of the triangle's, in f64."""
+    def emit(self, values: list[Value]) -> None:
+        """A primitive for setup."""
         f = self.f
-        size = f.var(I32, 3)
-        source, target = f.var(PTR, polygon[0]), f.var(PTR, polygon[1])
-        for k in range(3):
-            for c in range(3):
-                f.store(f.value(1.0 if k == c else 0.0, F64), polygon[0], 8 * (3 * k + c))
+        at = self.new_count.get().zext(I64)
+        for target, x in zip(self.clipped, values, strict=True):
+            f.store(x, f.index(target, I32, at))
+        self.new_count.set(self.new_count.get() + 1)
 
-        def weight(base: Value, k: Value, c: int) -> Value:
-            return f.offset(f.index(base, I8, (k * 24).zext(I64)), 8 * c)
+    def weight(self, base: Value, k: Value, c: int) -> Value:
+        """Pointer to the weight of the primitive's corner ``c`` in corner ``k`` of a polygon."""
+        return self.f.offset(self.f.index(base, I8, (k * (8 * self.size)).zext(I64)), 8 * c)
 
+    def weights(self, base: Value, k: Value) -> list[Value]:
+        """All weights in corner ``k`` of a polygon."""
+        return [self.f.load(F64, self.weight(base, k, c)) for c in range(self.size)]
+
+    def clip(self, members: list[Value], planes: Value) -> None:
+        """Sutherland-Hodgman against the planes in ``planes``. The polygon's corners are weights of the primitive's, in f64."""
+        f, k = self.f, self.size
+        size = f.var(I32, k)
+        source, target = f.var(PTR, self.polygon[0]), f.var(PTR, self.polygon[1])
+        for n in range(k):
+            for c in range(k):
+                f.store(f.value(1.0 if n == c else 0.0, F64), self.polygon[0], 8 * (k * n + c))
         corners = [
-            [self.at.load_component(members[k], c).bits(F32).resize_float(F64) for c in range(vertex.CLIP_X, vertex.CLIP_W + 1)]
-            for k in range(3)
+            [self.at.load_component(v, c).bits(F32).resize_float(F64) for c in range(vertex.CLIP_X, vertex.CLIP_W + 1)]
+            for v in members[:k]
         ]
-        index = self.at.load_component(members[0], vertex.VIEWPORT)
-        for bit, distance in self.plane_distances(index):
+        viewport = self.at.load_component(members[0], vertex.VIEWPORT)
+        for bit, distance in self.plane_distances(viewport):
             with f.if_((planes & bit).ne(0) & (size.get() > 0)):
-                d = [distance(corners[k], members[k]) for k in range(3)]
-
-                def side(base: Value, k: Value, d: list[Value] = d) -> Value:
-                    w = [f.load(F64, weight(base, k, c)) for c in range(3)]
-                    return w[0] * d[0] + w[1] * d[1] + w[2] * d[2]
-
-                kept = f.var(I32, 0)
-                with f.count(0, size.get()) as corner:
-                    following = (corner + 1).eq(size.get()).select(0, corner + 1)
-                    s, t = source.get(), target.get()
-                    d0, d1 = side(s, corner), side(s, following)
-                    in0, in1 = d0 >= 0.0, d1 >= 0.0
-                    with f.if_(in0):
-                        f.copy(weight(t, kept.get(), 0), weight(s, corner, 0), 24)
-                        kept.set(kept.get() + 1)
-                    with f.if_(in0 ^ in1):
-                        # From the inside to the outside, whichever way the edge runs: neighbours get the same vertex.
-                        inner, outer = in0.select(corner, following), in0.select(following, corner)
-                        di, do = in0.select(d0, d1), in0.select(d1, d0)
-                        part = di / (di - do)
-                        for c in range(3):
-                            a, b = f.load(F64, weight(s, inner, c)), f.load(F64, weight(s, outer, c))
-                            f.store(a + (b - a) * part, weight(t, kept.get(), c))
-                        kept.set(kept.get() + 1)
-                size.set(kept.get())
+                self.cut([distance(p, v) for p, v in zip(corners, members[:k], strict=True)], size, source.get(), target.get())
                 old = source.get()
                 source.set(target.get())
                 target.set(old)
-        with f.if_(size.get() >= 3):
-            first = new_vertices.get()
-            s = source.get()
+        with f.if_(size.get() >= k):
+            first, s = self.new_vertices.get(), source.get()
             with f.count(0, size.get()) as number:
-                w = [f.load(F64, weight(s, number, c)) for c in range(3)]
-                position = [w[0] * corners[0][c] + w[1] * corners[1][c] + w[2] * corners[2][c] for c in range(4)]
-                projected = vertex.project(f, self.at.front, position, index)
-                for c, x in projected.items():
-                    if c >= 0:
-                        f.store(x.bits(I32), self.at.component_pointer(first + number, c))
-                # Cut so close to the eye that nothing is left of w: such pieces are dropped.
-                code = (position[3] > 0.0).select(0, f.value(vertex.NOT_A_NUMBER, I32))
-                f.store(code, self.at.component_pointer(first + number, vertex.CODE))
-                for c in (vertex.VIEWPORT, vertex.SLICE):
-                    f.store(self.at.load_component(members[0], c), self.at.component_pointer(first + number, c))
-                with f.count(FIRST_OUTPUT, self.at.components) as place:
-                    own = [self.at.load_component(members[n], place).bits(F32).resize_float(F64) for n in range(3)]
-                    value = (w[0] * own[0] + w[1] * own[1] + w[2] * own[2]).resize_float(F32)
-                    f.store(value.bits(I32), self.at.component_pointer(first + number, place))
-            new_vertices.set(first + size.get())
+                self.new_vertex(first + number, self.weights(s, number), corners, members, viewport)
+            self.new_vertices.set(first + size.get())
+            if k == 2:
+                self.emit([first, first + 1, *members[k:]])
+                return
             with f.count(1, size.get() - 1) as number:
-                emit([first, first + number, first + number + 1, members[3], members[4]])
+                leading = members[3]
+                if self.setup.shape is Shape.WIREFRAME:
+                    leading = leading | self.hidden_edges(s, number) << LEADING_BITS
+                self.emit([first, first + number, first + number + 1, leading, members[4]])
+
+    def cut(self, d: list[Value], size: Variable, s: Value, t: Value) -> None:
+        """Cut polygon ``s`` by a plane from which the primitive's corners have distances ``d``; ``t`` is what is left."""
+        f = self.f
+
+        def side(corner: Value) -> Value:
+            return reduce(add, (w * x for w, x in zip(self.weights(s, corner), d, strict=True)))
+
+        kept = f.var(I32, 0)
+
+        def keep(corner: Value) -> None:
+            f.copy(self.weight(t, kept.get(), 0), self.weight(s, corner, 0), 8 * self.size)
+            kept.set(kept.get() + 1)
+
+        last = size.get() - 1
+        with f.count(0, size.get() if self.size == 3 else last) as corner:
+            following = corner.eq(last).select(0, corner + 1)
+            d0, d1 = side(corner), side(following)
+            in0, in1 = d0 >= 0.0, d1 >= 0.0
+            with f.if_(in0):
+                keep(corner)
+            with f.if_(in0 ^ in1):
+                # From the inside to the outside, whichever way the edge runs: neighbours get the same vertex.
+                inner, outer = in0.select(corner, following), in0.select(following, corner)
+                di, do = in0.select(d0, d1), in0.select(d1, d0)
+                part = di / (di - do)
+                for c, (a, b) in enumerate(zip(self.weights(s, inner), self.weights(s, outer), strict=True)):
+                    f.store(a + (b - a) * part, self.weight(t, kept.get(), c))
+                kept.set(kept.get() + 1)
+        if self.size == 2:  # a line does not close
+            with f.if_(side(last) >= 0.0):
+                keep(last)
+        size.set(kept.get())
+
+    def new_vertex(self, number: Value, w: list[Value], corners: list[list[Value]], members: list[Value], viewport: Value) -> None:
+        """A vertex of weights ``w`` in the store."""
+        f, at, k = self.f, self.at, self.size
+        position = [reduce(add, (w[n] * corners[n][c] for n in range(k))) for c in range(4)]
+        for c, x in vertex.project(f, at.front, position, viewport).items():
+            if c >= 0:
+                f.store(x.bits(I32), at.component_pointer(number, c))
+        # Cut so close to the eye that nothing is left of w: such pieces are dropped.
+        code = (position[3] > 0.0).select(0, f.value(vertex.NOT_A_NUMBER, I32))
+        f.store(code, at.component_pointer(number, vertex.CODE))
+        for c in (vertex.VIEWPORT, vertex.SLICE):
+            f.store(at.load_component(members[0], c), at.component_pointer(number, c))
+        with f.count(FIRST_OUTPUT, at.components) as place:
+            own = [at.load_component(v, place).bits(F32).resize_float(F64) for v in members[:k]]
+            value = reduce(add, (x * y for x, y in zip(w, own, strict=True))).resize_float(F32)
+            f.store(value.bits(I32), at.component_pointer(number, place))
+
+    def hidden_edges(self, s: Value, number: Value) -> Value:
+        """Which edges of a fan's triangle (corner 0, ``number``, the next) are no part of the primitive's own: bit k for the edge
+        from corner k to the next. On an edge of the primitive the weight of the corner opposite is 0.
+        """
+        f = self.f
+        zero = [[w.eq(0.0) for w in self.weights(s, corner)] for corner in (f.value(0, I32), number, number + 1)]
+        hidden: Value = f.value(0, I32)
+        for k in range(3):
+            drawn = reduce(or_, (a & b for a, b in zip(zero[k], zero[(k + 1) % 3], strict=True)))
+            hidden = hidden | drawn.select(0, f.value(1 << k, I32))
+        return hidden
 
     def plane_distances(self, viewport: Value | None) -> list[tuple[int, Distance]]:
         """(code bits, distance of a corner) of every clip plane."""

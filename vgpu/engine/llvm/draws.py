@@ -27,6 +27,7 @@ from . import front, primitives, records
 from .bindings import unpack_packet
 from .pipeline import Bound, DrawPipeline, Elements, Program, cull_bits
 from .shader_errors import UnsupportedError
+from .stages import rasterized_corners
 from .stream_output import StreamOutput
 from .vertex import FAR, NEAR, RANGE
 
@@ -168,7 +169,7 @@ class DrawState:
         self.rasterizes = False
         self.last: Program | None = None  #: the last program before the rasterizer
         self.refusal = ""  #: of the stages between, when they do not fit together
-        self.made_for: tuple[int, bool] | None = None  #: index size and counting of the pipeline
+        self.made_for: tuple[int, bool, front.Primitive] | None = None  #: index size, counting and primitive of the pipeline
         self.ps_resources: list[int] = []  #: of the pixel program's block, after the constants
         self.index_size = -1
         self.counting = False
@@ -376,9 +377,20 @@ class DrawState:
                 self._viewports()
         if not targets and not depth_format and self.last is not None and self.last.rasterizes:
             raise UnsupportedError("draws without targets")
-        if again or self.made_for != (self.index_size, self.counting):
-            self._find(vs, targets, depth_format, samples, read_only)
+        primitive = self._primitive()
+        if again or self.made_for != (self.index_size, self.counting, primitive):
+            self._find(vs, primitive, targets, depth_format, samples, read_only)
         self.seen = now
+
+    def _primitive(self) -> front.Primitive:
+        """What reaches the rasterizer, in its state."""
+        programs = [b.program for b in self.between if b.program is not None]
+        corners, r = rasterized_corners(programs, self.topology), self.rasterizer
+        if corners == 1:
+            return front.Primitive.POINT
+        if corners == 2:
+            return front.Primitive.FAT_LINE if r.multisample else front.Primitive.LINE
+        return front.Primitive.WIREFRAME if r.fill == FillMode.WIREFRAME else front.Primitive.TRIANGLE
 
     def _bind(self, vs: Program) -> bool:
         """Resolve what the programs use; whether keys changed."""
@@ -412,19 +424,22 @@ class DrawState:
             b.bound = now
         return changed
 
-    def _find(self, vs: Program, targets: tuple[tuple[int, int], ...], depth_format: int, samples: int, read_only: int) -> None:
+    def _find(
+        self, vs: Program, primitive: front.Primitive, targets: tuple[tuple[int, int], ...], depth_format: int, samples: int,
+        read_only: int,
+    ) -> None:  # fmt: skip
         """The pipeline of the present state, and what the front end needs to know of it."""
         engine = self.engine
         assert self.vs_bound is not None
         self.made_for = None
         pipeline = engine.pipelines.draw(
             vs, self.vs_bound, self.ps, self.ps_bound, self._between(), self.elements, self.topology, self.index_size,
-            targets, depth_format, samples, read_only, self.counting, self.blend, self.depth[:3],
+            primitive, targets, depth_format, samples, read_only, self.counting, self.blend, self.depth[:3],
         )  # fmt: skip
         engine.keep(pipeline)
         last = self.pipeline
         self.pipeline, self.rasterizes = pipeline, pipeline.rasterizes
-        self.made_for = self.index_size, self.counting
+        self.made_for = self.index_size, self.counting, primitive
         f = self.front
         if last is None or last.vertex != pipeline.vertex:
             f["vertex_function"] = pipeline.vertex
@@ -467,8 +482,6 @@ class DrawState:
         r, f = self.rasterizer, self.front
         if r.fill not in tuple(FillMode) or r.cull not in tuple(CullMode):
             raise FaultError(Fault.BAD_DESCRIPTOR, f"fill mode {r.fill}, cull mode {r.cull}")
-        if r.fill == FillMode.WIREFRAME:
-            raise UnsupportedError("wireframe")
         f["cull"], f["front_ccw"] = cull_bits(r), r.front_counter_clockwise
         f["clip"] = 0xFFFF_FFFF if r.depth_clip else ~(NEAR | FAR) & 0xFFFF_FFFF
         channel = FORMATS[Format(depth_format)].depth if depth_format else None
@@ -498,9 +511,8 @@ class DrawState:
                 self.stages[stage].set(program)
                 self.constants_version, changed = -1, True
         self.between = [b for b in self.stages.values() if b.program is not None]
-        if front.primitive_count(topology, 0) is None and not self.between and topology < Topology.PATCHLIST_1:
-            name = Topology(topology).name.lower() if topology in tuple(Topology) else str(topology)
-            raise UnsupportedError(f"topology {name}")
+        if primitives.shape(topology) is None:
+            raise FaultError(Fault.PIPELINE, f"primitive topology {topology}")
         ps = engine.load_program(state, Stage.PIXEL)
         self.program_ranges = [((u := unpack_packet(p))[3], u[2]) for p in bound.values()]
         layout = [unpack_packet(p) for p in (state.bindings.get(Op.SET_INPUT_LAYOUT) or _EMPTY).values()]

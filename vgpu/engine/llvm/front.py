@@ -2,18 +2,18 @@
 
 ``front(FRONT*)`` returns 0 when the draw is done, 1 when the arena is nearly full or enough was done for now (the caller
 rasterizes and calls again). It is a module of these functions: :class:`~vgpu.engine.llvm.assembly.Assembly` collects a batch,
-:class:`_Process` shades it, :class:`_Sink` clips it, :class:`~vgpu.engine.llvm.setup.Setup` makes triangle records and bins them.
+:class:`_Process` shades it, :class:`_Sink` clips it, a :class:`~vgpu.engine.llvm.setup.Setup` makes records and bins them.
 With stages in between (hull, domain, geometry), the sink is a module of its own that the last of them calls.
 """
 
 from __future__ import annotations
 
 from . import vertex
-from .assembly import Assembly, primitive_count
+from .assembly import Assembly
 from .builder import I32, I64, PTR, VOID, Module
 from .clipper import Clipper
-from .front_function import FrontFunction, FrontKey, clip_components, record_bytes, scratch_bytes
-from .setup import Setup
+from .front_function import FrontFunction, FrontKey, Primitive, clip_components, record_bytes, scratch_bytes
+from .shapes import SETUPS
 
 
 def compile_front(key: FrontKey) -> str:
@@ -22,16 +22,16 @@ def compile_front(key: FrontKey) -> str:
     Assembly(m, key).write()
     _Process(m, key).write()
     if not key.corners:
-        _Sink(m, key.lanes).write()
-        Setup(m, key.lanes).write()
+        _Sink(m, key.lanes, key.primitive).write()
+        SETUPS[key.primitive](m, key.lanes).write()
     return str(m)
 
 
-def compile_sink(lanes: int) -> str:
+def compile_sink(lanes: int, primitive: Primitive) -> str:
     """The IR of ``sink``."""
     m = Module()
-    _Sink(m, lanes, private=False).write()
-    Setup(m, lanes).write()
+    _Sink(m, lanes, primitive, private=False).write()
+    SETUPS[primitive](m, lanes).write()
     return str(m)
 
 
@@ -71,8 +71,9 @@ class _Process(FrontFunction):
 class _Sink(FrontFunction):
     """``sink(FRONT*, vertices, primitives)``: clip where needed, set up and bin."""
 
-    def __init__(self, module: Module, lanes: int, *, private: bool = True) -> None:
+    def __init__(self, module: Module, lanes: int, primitive: Primitive, *, private: bool = True) -> None:
         super().__init__(module, lanes, "sink", VOID, [I32, I32], private=private)
+        self.primitive = primitive
 
     def write(self) -> None:
         """Its body."""
@@ -91,8 +92,8 @@ class _Sink(FrontFunction):
         with f.if_else(wanted.eq(0)) as otherwise:
             f.call("setup", VOID, [self.front, primitives, *self.lists])
             otherwise()
-            Clipper(self).run(count, primitives)
+            Clipper(self, self.primitive).run(count, primitives)
         f.ret()
 
 
-__all__ = ["FrontKey", "clip_components", "compile_front", "compile_sink", "primitive_count", "record_bytes", "scratch_bytes"]
+__all__ = ["SETUPS", "FrontKey", "Primitive", "clip_components", "compile_front", "compile_sink", "record_bytes", "scratch_bytes"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cache
 from typing import Final
 
@@ -19,6 +20,16 @@ EMITTED: Final = 1024  #: vertices that an invocation of a geometry program may 
 HASH: Final = 1024
 
 
+class Primitive(IntEnum):
+    """What goes to the rasterizer."""
+
+    TRIANGLE = 0
+    WIREFRAME = 1
+    LINE = 2
+    FAT_LINE = 3  #: multisampled
+    POINT = 4
+
+
 @dataclass(frozen=True, slots=True)
 class FrontKey:
     """What a front end is compiled for: little, so that a new shader needs none."""
@@ -28,6 +39,7 @@ class FrontKey:
     lanes: int
     #: The whole primitives, neighbours included, go to another stage than the rasterizer, with this many corners; 0: they do not.
     corners: int = 0
+    primitive: Primitive = Primitive.TRIANGLE  #: that is rasterized, when they do not
 
 
 def record_bytes(planes: int) -> int:

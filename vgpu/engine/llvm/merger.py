@@ -16,7 +16,8 @@ from wddm.hw.formats import FORMATS, Format, NumberType
 
 from . import formats, records
 from .builder import F32, I32, I64, PTR, VOID, Function, Module, Type, Value
-from .pixel import ENTRY_HEAD, ENTRY_MASKS, ENTRY_SLICE, ENTRY_X, ENTRY_Y, Rows, entry_bytes
+from .pixel import ENTRY_HEAD, ENTRY_MASKS, ENTRY_SLICE, ENTRY_X, ENTRY_Y, entry_bytes
+from .rows import Rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -292,6 +292,7 @@ class Pipelines:
         layout: Elements,
         topology: int,
         index_size: int,
+        primitive: front.Primitive,
         targets: tuple[tuple[int, int], ...],
         depth_format: int,
         samples: int,
@@ -304,7 +305,7 @@ class Pipelines:
         blend_arg, blend_words = blend[0], blend[1:]
         key = (
             vs.number, vs_bound.number, ps.number if ps else 0, ps_bound.number if ps_bound else 0, layout.number, topology,
-            index_size, targets, depth_format, samples, read_only, counting, blend, ds_words,
+            index_size, primitive, targets, depth_format, samples, read_only, counting, blend, ds_words,
             *[number for p, bound in between for number in (p.number, bound.number)],
         )  # fmt: skip
         found = self._draws.get(key)
@@ -313,14 +314,14 @@ class Pipelines:
                 self._draws.pop(next(iter(self._draws)))
             found = self._draws[key] = self._make(
                 vs, vs_bound.key, ps, ps_bound.key if ps_bound else ShaderKey(), between, layout.elements, topology, index_size,
-                targets, blend_words, blend_arg, depth_format, samples, read_only, ds_words, counting,
+                primitive, targets, blend_words, blend_arg, depth_format, samples, read_only, ds_words, counting,
             )  # fmt: skip
         return found
 
     def _make(
         self, vs: Program, vs_key: ShaderKey, ps: Program | None, ps_key: ShaderKey,
         between: tuple[tuple[Program, Bound], ...], elements: tuple[InputElement, ...], topology: int, index_size: int,
-        targets: tuple[tuple[int, int], ...], blend_words: tuple[int, ...], blend_arg: int,
+        primitive: front.Primitive, targets: tuple[tuple[int, int], ...], blend_words: tuple[int, ...], blend_arg: int,
         depth_format: int, samples: int, read_only: int, ds_words: tuple[int, ...], counting: bool,
     ) -> DrawPipeline:  # fmt: skip
         last = between[-1][0] if between else vs
@@ -333,8 +334,9 @@ class Pipelines:
             check_blend(blend_words)
         inputs, planes = pixel.link(ps.program if ps else None, layout)
         modes = tuple(mode for _, mode in planes)
-        stages = Stages(self, vs, between, topology)
-        front_key = front.FrontKey(topology, index_size, self.lanes, stages.corners)
+        stages = Stages(self, vs, between, topology, primitive)
+        assembled = front.Primitive.TRIANGLE if stages.corners else primitive
+        front_key = front.FrontKey(topology, index_size, self.lanes, stages.corners, assembled)
         outputs = pixel.colour_outputs(ps.program if ps else None) if targets else ()
         dual = any(
             16 <= f <= 19
@@ -346,7 +348,8 @@ class Pipelines:
         alpha = bool(blend_arg & BlendFlag.ALPHA_TO_COVERAGE)
         outputs = tuple(o for o in outputs if o >> 2 in used or (alpha and o == 3))
         depth = depth_key(depth_format, ds_words, read_only)
-        pixel_key = pixel.PixelKey(ps_key, inputs, modes, depth, samples, alpha, outputs, self.lanes, counting)
+        shape = front.SETUPS[primitive].shape
+        pixel_key = pixel.PixelKey(ps_key, inputs, modes, depth, samples, alpha, outputs, self.lanes, counting, shape)
         written = {o >> 2 for o in outputs}
         merger_key = merger.MergerKey(
             tuple(

@@ -1,23 +1,25 @@
-"""Pixels of one draw in one tile: coverage, depth and stencil, interpolation, pixel shader; then the output merger's queue.
+"""Pixels of one draw in one tile: coverage, depth and stencil, pixel shader; then the output merger's queue.
 
 ``pixel(PASS*, DRAW*, entries*, count, tile_x, tile_y, scratch*, thread)`` runs over bin entries in order. A *stamp* is (W/2) x 2
 pixels, row by row, so that quads for derivatives are whole and memory rows are vector loads. Stamps that pass are queued with
 their colours; the queue is handed to the merger function when full and at the end, always in order.
+
+A program that runs per sample sees one sample of a stamp after the other, each as if it were the only one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_, or_
 from typing import Final
 
-from wddm.hw.descriptors import Comparison, StencilOp
 from wddm.hw.formats import FORMATS, Format
 from wddm.hw.isa import (
     INDEX_MASK,
     OUTPUT_COVERAGE_REGISTER,
     OUTPUT_DEPTH_REGISTER,
     OUTPUT_STENCIL_REGISTER,
-    Interpolation,
     Kind,
     Op,
     ProgramFlag,
@@ -26,42 +28,21 @@ from wddm.hw.isa import (
     SystemValue,
 )
 
-from . import formats, records
-from .analysis import Instruction, instructions
-from .builder import F32, F64, I1, I8, I16, I32, I64, PTR, VOID, Function, Module, Type, Value, Variable
-from .records import TILE, TRIANGLE, TRIANGLE_PLANES
-from .shader import Declared, ShaderKey, Slots, Stage, Translator
-from .shader_errors import UnsupportedError
-from .vertex import SCREEN_Z, VertexLayout
+from . import records
+from .analysis import instructions
+from .builder import F32, F64, I1, I32, I64, PTR, VOID, Module, Type, Value, Variable
+from .coverage import COVERAGE, SAMPLES
+from .depth import DepthKey, depth_stencil
+from .pixel_stage import CENTROID, SAMPLE, Interpolator, PixelStage, Place, colour_outputs, interpolation_mode, link
+from .records import TILE, TRIANGLE, Shape
+from .rows import Rows
+from .shader import Declared, ShaderKey, Slots, Translator
 
-#: Sample positions, 1/16 pixel from the centre.
-SAMPLES: Final = {
-    1: ((0, 0),),
-    2: ((4, 4), (-4, -4)),
-    4: ((-2, -6), (6, -2), (-6, 2), (2, 6)),
-    8: ((1, -3), (-1, 3), (5, 1), (-3, -5), (-5, 5), (-7, -1), (3, 7), (7, -7)),
-}
 QUEUE: Final = 32  #: stamps
 #: Head of a queue entry, dwords: x, y, slice, then one mask per sample.
 ENTRY_X, ENTRY_Y, ENTRY_SLICE, ENTRY_MASKS, ENTRY_HEAD = 0, 1, 2, 4, 16
-#: Scratch: statistics first.
-STATISTICS_BYTES: Final = 64
-#: Edge functions change by less than this inside a pair of rows of a tile (steps are below 2**24): beyond it their sign is settled.
-LARGEST: Final = (1 << 30) - 1
-
-
-@dataclass(frozen=True, slots=True)
-class DepthKey:
-    """Depth and stencil state that is compiled in; ``format`` 0: no depth buffer."""
-
-    format: int = 0
-    test: int = 0  #: comparison, 0 = no test
-    write: bool = False
-    stencil: bool = False
-    read_mask: int = 0
-    write_mask: int = 0
-    front: tuple[int, int, int, int] = (1, 1, 1, 8)  #: fail, depth fail, pass, comparison
-    back: tuple[int, int, int, int] = (1, 1, 1, 8)
+#: Places in a thread's row of counters, u64.
+SAMPLES_PASSED, INVOCATIONS = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,119 +57,8 @@ class PixelKey:
     alphato_coverage: bool
     outputs: tuple[int, ...]  #: colour output components (register * 4 + component) in queue order
     lanes: int
-    count_samples: bool
-
-
-def interpolation_mode(value: int, extra: int) -> tuple[int, int]:
-    """(plane mode, where: 0 centre, 1 centroid, 2 sample) of a declared input."""
-    kind = Interpolation(extra)
-    if value in (SystemValue.PRIMITIVE_ID, SystemValue.RENDER_TARGET_ARRAY_INDEX, SystemValue.VIEWPORT_ARRAY_INDEX):
-        return records.CONSTANT, 0
-    if kind is Interpolation.CONSTANT:
-        return records.CONSTANT, 0
-    linear = kind in (
-        Interpolation.LINEAR_NOPERSPECTIVE,
-        Interpolation.LINEAR_NOPERSPECTIVE_CENTROID,
-        Interpolation.LINEAR_NOPERSPECTIVE_SAMPLE,
-    )
-    where = 0
-    if kind in (Interpolation.LINEAR_CENTROID, Interpolation.LINEAR_NOPERSPECTIVE_CENTROID):
-        where = 1
-    elif kind in (Interpolation.LINEAR_SAMPLE, Interpolation.LINEAR_NOPERSPECTIVE_SAMPLE):
-        where = 2
-    return (records.LINEAR if linear else records.PERSPECTIVE), where
-
-
-def link(program: ShaderProgram | None, layout: VertexLayout) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
-    """Match pixel inputs with vertex outputs: ``(inputs of PixelKey, planes of SetupKey)``."""
-    planes: list[tuple[int, int]] = []
-    inputs: list[tuple[int, int]] = []
-    if program is None:
-        return (), ()
-    for register, mask, value, extra in Declared.of(program).inputs:
-        mode, _ = interpolation_mode(value, extra)
-        if value in (SystemValue.POSITION, SystemValue.PRIMITIVE_ID, SystemValue.IS_FRONT_FACE, SystemValue.SAMPLE_INDEX,
-                     SystemValue.RENDER_TARGET_ARRAY_INDEX, SystemValue.VIEWPORT_ARRAY_INDEX):  # fmt: skip
-            continue
-        for c in range(4):
-            if mask >> c & 1:
-                component = layout.component(register * 4 + c)
-                inputs.append((register * 4 + c, len(planes)))
-                planes.append((-1 if component is None else component, mode))
-    return tuple(inputs), tuple(planes)
-
-
-class PixelStage(Stage):
-    """Interpolated inputs, position, coverage; outputs to variables."""
-
-    quads = True
-
-    def __init__(self) -> None:
-        self.values: dict[int, Value] = {}
-        self.systems: dict[int, Value] = {}
-        self.outputs: dict[int, Variable] = {}
-        self.killed: Variable | None = None
-        self.coverage: Value | None = None
-
-    def operand_shape(self, word: int) -> int | None:
-        if word >> 28 == Kind.SYSTEM and word & INDEX_MASK in (
-            SystemRegister.FRONT_FACE,
-            SystemRegister.PRIMITIVE_ID,
-            SystemRegister.RENDER_TARGET_ARRAY_INDEX,
-            SystemRegister.VIEWPORT_ARRAY_INDEX,
-            SystemRegister.SAMPLE_INDEX,
-        ):
-            return 0
-        return None
-
-    def input(self, t: Translator, index: int) -> Value:
-        return self.values.get(index, t.full(t.zero()))
-
-    def load_input(self, t: Translator, index: Value, vertex: Value | None) -> Value:
-        result = t.full(t.zero())
-        for at, x in self.values.items():
-            result = t.full(index).eq(at).select(t.full(x), result)
-        return result
-
-    def system(self, t: Translator, register: int) -> Value:
-        return self.systems.get(register, t.zero())
-
-    def store_output(self, t: Translator, index: int, x: Value, mask: Value | None) -> None:
-        v = self.outputs.get(index)
-        if v is not None:
-            v.set(t.full(x) if mask is None else mask.select(t.full(x), v.get()))
-
-    def store_output_indexed(self, t: Translator, index: Value, x: Value, mask: Value | None) -> None:
-        for at, v in self.outputs.items():
-            hit = index.eq(at) if mask is None else index.eq(at) & mask
-            v.set(hit.select(x, v.get()))
-
-    def effects(self, t: Translator, mask: Value | None) -> Value | None:
-        assert self.coverage is not None
-        live = self.coverage
-        if self.killed is not None:
-            live = live & ~self.killed.get()
-        return live if mask is None else live & mask
-
-    def discard(self, t: Translator, mask: Value) -> None:
-        assert self.killed is not None
-        self.killed.set(self.killed.get() | mask)
-
-    def other(self, t: Translator, ins: Instruction) -> bool:
-        if ins[0] in (Op.EVAL_CENTROID, Op.EVAL_SAMPLE, Op.EVAL_SNAPPED):
-            raise UnsupportedError("interpolation at a chosen place")
-        return ins[0] == Op.BARRIER
-
-
-def colour_outputs(program: ShaderProgram | None) -> tuple[int, ...]:
-    """Colour output components in queue order."""
-    if program is None:
-        return ()
-    found: set[int] = set()
-    for register, mask, _, _ in Declared.of(program).outputs:
-        if register < 8:
-            found.update(register * 4 + c for c in range(4) if mask >> c & 1)
-    return tuple(sorted(found))
+    counting: bool  #: for queries
+    shape: Shape = Shape.TRIANGLE
 
 
 def entry_bytes(outputs: int, lanes: int) -> int:
@@ -198,115 +68,35 @@ def entry_bytes(outputs: int, lanes: int) -> int:
 
 def scratch_bytes(outputs: int, lanes: int) -> int:
     """Scratch a pixel function needs per thread."""
-    return STATISTICS_BYTES + QUEUE * entry_bytes(outputs, lanes) + 64
+    return QUEUE * entry_bytes(outputs, lanes) + 64
 
 
 def compile_pixel(program: ShaderProgram | None, key: PixelKey) -> str:
     """The IR of ``pixel``. Without a program only depth and stencil are done."""
-    return _Pixel(program, key).write()
+    return PixelFunction(program, key).write()
 
 
-def plain_depth(f: Function, z: Value, info_bits: int, is_float: bool) -> Value:
-    """Depth as it is stored, from a clamped float."""
-    return z.bits(I32) if is_float else formats.unorm(f, z, info_bits)
+@dataclass(slots=True)
+class _Sample:
+    """One sample of the pixels of a stamp."""
+
+    number: int | Value
+    mask: Variable  #: pixels whose sample is covered, until a test or the program drops it
+    covered: Value  #: the mask that the rasteriser found
+    x: float | Value  #: place in the pixel, from the centre
+    y: float | Value
+    depth: Value | None = None
 
 
-def compare(f: Function, function: int, a: Value, b: Value) -> Value:
-    """Comparison a ? b by Direct3D number; integers unsigned."""
-    if a.type.kind == "f":
-        return {
-            Comparison.NEVER: lambda: f.value(0, I1.vector(a.type.lanes)),
-            Comparison.LESS: lambda: a < b,
-            Comparison.EQUAL: lambda: a.eq(b),
-            Comparison.LESS_EQUAL: lambda: a <= b,
-            Comparison.GREATER: lambda: a > b,
-            Comparison.NOT_EQUAL: lambda: a.ne(b),
-            Comparison.GREATER_EQUAL: lambda: a >= b,
-            Comparison.ALWAYS: lambda: f.value(1, I1.vector(a.type.lanes)),
-        }[Comparison(function)]()
-    always, never = f.value(1, I1.vector(a.type.lanes)), f.value(0, I1.vector(a.type.lanes))
-    return {
-        Comparison.NEVER: lambda: never,
-        Comparison.LESS: lambda: a.ult(b),
-        Comparison.EQUAL: lambda: a.eq(b),
-        Comparison.LESS_EQUAL: lambda: a.ule(b),
-        Comparison.GREATER: lambda: a.ugt(b),
-        Comparison.NOT_EQUAL: lambda: a.ne(b),
-        Comparison.GREATER_EQUAL: lambda: a.uge(b),
-        Comparison.ALWAYS: lambda: always,
-    }[Comparison(function)]()
+class PixelFunction:
+    """The function under construction."""
 
-
-def stencil_operation(f: Function, op: int, old: Value, reference: Value) -> Value:
-    """The new 8-bit stencil value."""
-    return {
-        StencilOp.KEEP: lambda: old,
-        StencilOp.ZERO: lambda: old & 0,
-        StencilOp.REPLACE: lambda: reference,
-        StencilOp.INCR_SAT: lambda: f.umin(old + 1, 255),
-        StencilOp.DECR_SAT: lambda: old.eq(0).select(0, old - 1),
-        StencilOp.INVERT: lambda: ~old & 255,
-        StencilOp.INCR: lambda: (old + 1) & 255,
-        StencilOp.DECR: lambda: (old - 1) & 255,
-    }[StencilOp(op)]()
-
-
-class Rows:
-    """Two half-vectors of consecutive elements in neighbouring rows of a surface, as one vector."""
-
-    def __init__(self, f: Function, lanes: int, pointer: Value, pitch: Value, size: int) -> None:
-        self.f, self.half, self.size = f, lanes // 2, size
-        self.pointers = (pointer, f.offset(pointer, pitch.zext(I64)))
-
-    def masks(self, mask: Value, repeat: int = 1) -> list[Value]:
-        """The two halves of a mask, each lane repeated."""
-        return [mask.shuffle([start + i // repeat for i in range(self.half * repeat)]) for start in (0, self.half)]
-
-    def load(self, mask: Value) -> list[Value]:
-        """The dwords of the elements in ``mask`` (small elements: zero-extended)."""
-        f, half = self.f, self.half
-        if self.size < 4:
-            t = (I8 if self.size == 1 else I16).vector(half)
-            rows = [f.masked_load(t, p, m, align=self.size) for p, m in zip(self.pointers, self.masks(mask), strict=True)]
-            return [f.concat(*rows).zext(I32)]
-        words = self.size // 4
-        t = I32.vector(half * words)
-        rows = [f.masked_load(t, p, m, align=4) for p, m in zip(self.pointers, self.masks(mask, words), strict=True)]
-        if words == 1:
-            return [f.concat(*rows)]
-        return [
-            rows[0].shuffle([i * words + k for i in range(half)] + [half * words + i * words + k for i in range(half)], rows[1])
-            for k in range(words)
-        ]
-
-    def store(self, words: list[Value], mask: Value) -> None:
-        """Write the elements in ``mask``."""
-        f, half = self.f, self.half
-        if self.size < 4:
-            narrow = words[0].trunc(I8 if self.size == 1 else I16)
-            for k, (p, m) in enumerate(zip(self.pointers, self.masks(mask), strict=True)):
-                f.masked_store(narrow.shuffle(range(k * half, (k + 1) * half)), p, m, align=self.size)
-            return
-        n = len(words)
-        for k, (p, m) in enumerate(zip(self.pointers, self.masks(mask, n), strict=True)):
-            parts = [w.shuffle(range(k * half, (k + 1) * half)) for w in words]
-            if n == 1:
-                row = parts[0]
-            elif n == 2:
-                row = parts[0].shuffle([i // 2 + (i % 2) * half for i in range(2 * half)], parts[1])
-            else:
-                low, high = f.concat(parts[0], parts[1]), f.concat(parts[2], parts[3])
-                row = low.shuffle([i // 4 + (i % 4) * half for i in range(4 * half)], high)
-            f.masked_store(row, p, m, align=4)
-
-
-class _Pixel:
     def __init__(self, program: ShaderProgram | None, key: PixelKey) -> None:
         self.program, self.key, self.lanes = program, key, key.lanes
         self.half = key.lanes // 2
         self.m = Module()
         self.f = self.m.function("pixel", VOID, [PTR, PTR, PTR, I32, I32, I32, PTR, I32])
-        self.pass_, self.draw, self.entries, self.count, self.tile_x, self.tile_y, self.scratch, self.thread = self.f.arguments
+        self.pass_, self.draw, self.entries, self.count, self.tile_x, self.tile_y, self.queue, self.thread = self.f.arguments
         self.ivec, self.fvec, self.mvec = (t.vector(key.lanes) for t in (I32, F32, I1))
         flags = program.flags if program else 0
         code = instructions(program) if program else []
@@ -317,27 +107,27 @@ class _Pixel:
         self.writes_stencil = OUTPUT_STENCIL_REGISTER in outputs
         self.discards = Op.DISCARD in ops
         effects = any(Op.UAV_LOAD <= op <= Op.UAV_BUFINFO for op in ops)
-        forced = bool(flags & ProgramFlag.EARLY_DEPTH_STENCIL)
+        self.forced = bool(flags & ProgramFlag.EARLY_DEPTH_STENCIL)
         changes = self.discards or self.writes_coverage or key.alphato_coverage
-        self.early = forced or not (self.writes_depth or self.writes_stencil or changes or effects)
+        self.early = self.forced or not (self.writes_depth or self.writes_stencil or changes or effects)
         #: Test before the shader and write after it: what the shader drops must not be written, but the test stands.
         self.split = not self.early and not self.writes_depth and not self.writes_stencil and not effects and not key.depth.stencil
         declared = Declared.of(program).inputs if program else []
-        modes = [interpolation_mode(v, e) for _, _, v, e in declared]
-        sample_inputs = any(where == 2 for _, where in modes)
+        #: Where each input is interpolated.
+        self.where = {r * 4 + c: interpolation_mode(v, e)[1] for r, mask, v, e in declared for c in range(4) if mask >> c & 1}
         uses = {word & INDEX_MASK for ins in code for word in ins[3] if word >> 28 == Kind.SYSTEM}
-        self.uses = uses
         self.per_sample = key.samples > 1 and (
-            sample_inputs or SystemRegister.SAMPLE_INDEX in uses or bool(flags & ProgramFlag.SAMPLE_FREQUENCY)
+            SAMPLE in self.where.values() or SystemRegister.SAMPLE_INDEX in uses or bool(flags & ProgramFlag.SAMPLE_FREQUENCY)
         )
-        self.centroid = key.samples > 1 and any(where == 1 for _, where in modes)
-        if self.per_sample or self.centroid:
-            raise UnsupportedError("sample frequency and centroid")
+        self.evaluates = Op.EVAL_CENTROID in ops
+        self.coverage = COVERAGE[key.shape](self)
 
     def draw_field(self, name: str, t: Type) -> Value:
+        """A field of DRAW."""
         return self.f.load(t, self.draw, records.offset(records.DRAW, name), constant=True)
 
     def write(self) -> str:
+        """The IR."""
         f, key = self.f, self.key
         with f.prologue():
             self.arena = f.load(PTR, self.pass_, records.offset(records.PASS, "arena"), constant=True)
@@ -345,219 +135,240 @@ class _Pixel:
             self.block = self.draw_field("pixel_block", PTR)
             self.depth_ranges = self.draw_field("depth_ranges", PTR)
             self.sample_mask = self.draw_field("sample_mask", I32)
-            self.queue = f.offset(self.scratch, STATISTICS_BYTES)
             lane = list(range(self.lanes))
             self.lane_x = f.vector(I32, [i % self.half for i in lane])
             self.lane_y = f.vector(I32, [i // self.half for i in lane])
         self.queued = f.var(I32, 0)
-        self.invocations, self.passed_samples = f.var(I64, 0), f.var(I64, 0)
+        self.invocations, self.samples_passed = f.var(I64, 0), f.var(I64, 0)
         with f.count(0, self.count) as i:
             entry = f.load(I32, f.index(self.entries, I32, i.zext(I64)))
-            self.triangle = f.offset(self.arena, (entry & 0x7FFF_FFFF).zext(I64) << 4)
-            self.triangle_in_tile(entry < 0)
+            self.record = f.offset(self.arena, (entry & 0x7FFF_FFFF).zext(I64) << 4)
+            self.in_tile(entry < 0)
         self.flush()
-        f.store(f.load(I64, self.scratch, 0) + self.invocations.get(), self.scratch, 0)
-        if key.count_samples:
-            pointer = self.draw_field("samples_passed", PTR)
-            mine = f.index(pointer, I64, (self.thread << 3).zext(I64))
-            f.store(f.load(I64, mine) + self.passed_samples.get(), mine)
+        if key.counting:
+            mine = f.index(self.draw_field("counters", PTR), I64, (self.thread << 3).zext(I64))
+            for place, counted in ((SAMPLES_PASSED, self.samples_passed), (INVOCATIONS, self.invocations)):
+                f.store(f.load(I64, mine, 8 * place) + counted.get(), mine, 8 * place)
         f.ret()
         return str(self.m)
 
     def word(self, index: int, t: Type = I32) -> Value:
-        """A word of the triangle record."""
-        return self.f.load(t, self.triangle, 4 * index, align=4)
+        """A word of the record."""
+        return self.f.load(t, self.record, 4 * index, align=4)
 
-    def triangle_in_tile(self, full: Value) -> None:
+    def in_tile(self, full: Value) -> None:
+        """The record's pixels in the tile; ``full``: all of it is covered."""
         f = self.f
-        a = [self.word(TRIANGLE["a"] + i) for i in range(3)]
-        b = [self.word(TRIANGLE["b"] + i) for i in range(3)]
-        c = [self.word(TRIANGLE["c"] + 2 * i, I64) for i in range(3)]
         left, top, right, bottom = (self.word(TRIANGLE[n]) for n in ("left", "top", "right", "bottom"))
-        self.box = (left, top, right - left, bottom - top)
-        # Edge functions at pixel (0, 0) of each sample, in units of 256: exact, since steps from pixel to pixel are whole.
-        self.constants = [
-            [(c[i] + a[i].sext(I64) * (128 + 16 * sx) + b[i].sext(I64) * (128 + 16 * sy)) >> 8 for i in range(3)]
-            for sx, sy in SAMPLES[self.key.samples]
-        ]
-        self.lane_edges = [self.lane_x * a[i] + self.lane_y * b[i] for i in range(3)]
-        self.a, self.b = a, b
-        origin = (self.word(TRIANGLE["x"], F32), self.word(TRIANGLE["y"], F32))
-        self.origin = origin
+        box = (left, top, right - left, bottom - top)
         self.flags = self.word(TRIANGLE["flags"])
+        self.coverage.begin()
         x0, x1 = f.max(left, self.tile_x), f.min(right, self.tile_x + (TILE - 1))
         y0, y1 = f.max(top, self.tile_y), f.min(bottom, self.tile_y + (TILE - 1))
         # Where the stamps of a row begin relative to each plane's origin.
-        self.fraction_x = (self.lane_x.to_float() + 0.5) - origin[0]
-        self.fraction_y = (self.lane_y.to_float() + 0.5) - origin[1]
-        start_x, start_y = x0 & ~(self.half - 1), y0 & ~1
+        self.fraction_x = (self.lane_x.to_float() + 0.5) - self.word(TRIANGLE["x"], F32)
+        self.fraction_y = (self.lane_y.to_float() + 0.5) - self.word(TRIANGLE["y"], F32)
         viewport = f.offset(self.depth_ranges, (self.flags.shr(24) << 3).zext(I64))
         self.min_depth, self.max_depth = f.load(F32, viewport, 0), f.load(F32, viewport, 4)
-        with f.count(start_y, y1 + 1, 2) as y:
-            # Inside a pair of rows edge functions stay within 32 bits of where they can change sign.
-            self.row_edges = [
-                [
-                    f.max(f.min(k + a[i].sext(I64) * start_x.sext(I64) + b[i].sext(I64) * y.sext(I64), LARGEST), -LARGEST).trunc(
-                        I32
-                    )
-                    + self.lane_edges[i]
-                    for i, k in enumerate(constants)
-                ]
-                for constants in self.constants
-            ]
-            self.row_start = start_x
-            with f.count(start_x, x1 + 1, self.half) as x:
-                self.stamp(x, y, full)
+        with f.count(y0 & ~1, y1 + 1, 2) as y:
+            start, last = self.coverage.row(x0 & ~(self.half - 1), x1, y)
+            with f.count(start, last + 1, self.half) as x:
+                self.stamp(x, y, full, box)
 
-    def stamp(self, x: Value, y: Value, full: Value) -> None:
-        f, key = self.f, self.key
-        masks = [f.var(self.mvec, 1) for _ in range(key.samples)]
-        with f.if_(full ^ True):
-            rx = x - self.row_start
-            inside = ((x - self.box[0]) + self.lane_x).ule(self.box[2]) & ((y - self.box[1]) + self.lane_y).ule(self.box[3])
-            offsets = [self.a[i] * rx for i in range(3)]
-            for mask, vectors in zip(masks, self.row_edges, strict=True):
-                e = [v + o for v, o in zip(vectors, offsets, strict=True)]
-                mask.set(((e[0] | e[1] | e[2]) >= 0) & inside)
+    def stamp(self, x: Value, y: Value, full: Value, box: tuple[Value, Value, Value, Value]) -> None:
+        """(W/2) x 2 pixels."""
+        f = self.f
+        places = SAMPLES[self.key.samples]
+        masks = [f.var(self.mvec, 1) for _ in places]
+        self.coverage.stamp(x, y, full, box, masks)
         for s, mask in enumerate(masks):
             enabled = (self.sample_mask.shr(s) & 1).ne(0)
             mask.set(mask.get() & f.splat(enabled, self.lanes))
-        self.masks = masks
-        with f.if_(f.any(self.union())):
+        with f.if_(f.any(reduce(or_, (m.get() for m in masks)))):
             self.x, self.y = x, y
-            self.fx, self.fy = x.to_float() + self.fraction_x, y.to_float() + self.fraction_y
-            self.covered()
+            self.centre = x.to_float() + self.fraction_x, y.to_float() + self.fraction_y
+            if self.per_sample:
+                self.one_by_one(masks)
+            else:
+                samples = [
+                    _Sample(s, m, m.get(), sx / 16, sy / 16) for s, (m, (sx, sy)) in enumerate(zip(masks, places, strict=True))
+                ]
+                self.shade(samples, self.centre)
 
-    def union(self) -> Value:
+    def one_by_one(self, masks: list[Variable]) -> None:
+        """Each sample on its own."""
+        f, n = self.f, self.key.samples
+        table = Value(f, PTR, self.m.table("sample_places", F32, [v / 16 for place in SAMPLES[n] for v in place]))
+        bits = f.array(I32, n)
+        for k, m in enumerate(masks):
+            f.store(f.mask_bits(m.get()).zext(I32), bits, 4 * k)
+        mask = f.var(self.mvec)
+        with f.count(0, n) as s:
+            here = f.load(I32, f.index(bits, I32, s.zext(I64)))
+            with f.if_(here.ne(0)):
+                mask.set(f.bits_mask(here.trunc(Type("i", self.lanes))))
+                x, y = (f.load(F32, f.index(table, I64, s.zext(I64)), 4 * k) for k in range(2))
+                self.shade([_Sample(s, mask, mask.get(), x, y)], (self.centre[0] + x, self.centre[1] + y))
+
+    def union(self, samples: list[_Sample]) -> Value:
         """Pixels with a sample left."""
-        result = self.masks[0].get()
-        for m in self.masks[1:]:
-            result = result | m.get()
-        return result
+        return reduce(or_, (s.mask.get() for s in samples))
 
-    def plane(self, word: int, fx: Value, fy: Value) -> Value:
-        """A plane at the pixels of the stamp."""
-        f = self.f
-        value, ddx, ddy = (self.word(word + k, F32) for k in range(3))
-        return f.fma(fx, ddx, f.fma(fy, ddy, f.splat(value, self.lanes)))
-
-    def depth_plane(self, sx: int = 0, sy: int = 0) -> Value:
-        """Depth at the pixels of the stamp, moved by 1/16 pixels; clamped to the viewport's range."""
+    def depth_at(self, x: float | Value, y: float | Value) -> Value:
+        """Depth at a place in the pixels of the stamp, from their centres; clamped to the viewport's range."""
         f = self.f
         value, ddx, ddy = (self.word(TRIANGLE["z"] + 2 * k, F64) for k in range(3))
-        fx, fy = self.fx.resize_float(F64) + sx / 16, self.fy.resize_float(F64) + sy / 16
+        fx, fy = (
+            centre.resize_float(F64) + (at.resize_float(F64) if isinstance(at, Value) else at)
+            for centre, at in zip(self.centre, (x, y), strict=True)
+        )
         z = f.fma(fx, ddx, f.fma(fy, ddy, f.splat(value, self.lanes)))
         return f.min(f.max(z.resize_float(F32), self.min_depth), self.max_depth)
 
-    def covered(self) -> None:
-        """Some sample is covered."""
+    def shade(self, samples: list[_Sample], place: Place) -> None:
+        """Test and shade samples of a stamp, some of which are covered, and queue the result. ``place``: where the program runs."""
         f, key = self.f, self.key
-        self.depths = [self.depth_plane(sx, sy) for sx, sy in SAMPLES[key.samples]] if key.depth.format else []
+        if key.depth.format:
+            for s in samples:
+                s.depth = self.depth_at(s.x, s.y)
+        if not self.forced:
+            self.count_invocations(samples)
         if self.early or self.split:
-            self.depth_stencil(test=True, write=self.early, reference=None)
+            self.test(samples, None, test=True, write=self.early)
             if self.early:
-                self.count_passed()
-            with f.if_(f.any(self.union())):
-                self.shade()
+                self.count_passed(samples)
+            if self.forced:  # the program sees what is left
+                for s in samples:
+                    s.covered = s.mask.get()
+                self.count_invocations(samples)
+            with f.if_(f.any(self.union(samples))):
+                self.run(samples, place)
         else:
-            self.shade()
+            self.run(samples, place)
 
-    def shade(self) -> None:
-        """Run the pixel shader and queue the result."""
+    def run(self, samples: list[_Sample], place: Place) -> None:
+        """Run the pixel program and queue the result."""
         f, key, program = self.f, self.key, self.program
-        coverage = self.union()
-        stage = PixelStage()
-        stage.coverage, stage.samples = coverage, key.samples
+        reference = None
+        outputs: dict[int, Variable] = {}
         if program is not None:
-            self.invocations.set(
-                self.invocations.get() + f.call("llvm.ctpop.i32", I32, [f.mask_bits(coverage).zext(I32)]).zext(I64)
-            )
-            self.interpolate(stage)
-            stage.outputs = {index: f.var(self.ivec, 0) for index in key.outputs}
+            centroid = self.centroid(samples) if len(samples) > 1 else place
+            at = Interpolator(f, self.record, self.lanes, key.samples, dict(key.inputs), key.modes, self.centre, place, centroid)
+            stage = PixelStage(self.union(samples), key.samples, at)
+            self.inputs(stage, samples, at)
+            outputs = stage.outputs = {index: f.var(self.ivec, 0) for index in key.outputs}
             for register in (OUTPUT_DEPTH_REGISTER, OUTPUT_COVERAGE_REGISTER, OUTPUT_STENCIL_REGISTER):
-                stage.outputs[register * 4] = f.var(self.ivec, 0)
+                outputs[register * 4] = f.var(self.ivec, 0)
             if self.discards:
                 stage.killed = f.var(self.mvec, 0)
             Translator(f, self.lanes, program, key.shader, stage, self.block, self.stop).run()
-            if stage.killed is not None:
-                for m in self.masks:
-                    m.set(m.get() & ~stage.killed.get())
-            if self.writes_coverage:
-                bits = stage.outputs[OUTPUT_COVERAGE_REGISTER * 4].get()
-                for s, m in enumerate(self.masks):
-                    m.set(m.get() & (bits & (1 << s)).ne(0))
-            if key.alphato_coverage and 3 in stage.outputs:
-                alpha = f.saturate(stage.outputs[3].get().bits(F32))
-                level = (alpha * float(key.samples) + 0.5).to_int()
-                for s, m in enumerate(self.masks):
-                    m.set(m.get() & (level > s))
+            self.drop(samples, stage)
             if self.writes_depth:
-                self.depths = [self.written_depth(stage.outputs[OUTPUT_DEPTH_REGISTER * 4].get().bits(F32))] * key.samples
+                z = self.written_depth(outputs[OUTPUT_DEPTH_REGISTER * 4].get().bits(F32), samples)
+                for s in samples:
+                    s.depth = z
+            if self.writes_stencil:
+                reference = outputs[OUTPUT_STENCIL_REGISTER * 4].get() & 255
         if not self.early:
-            reference = stage.outputs[OUTPUT_STENCIL_REGISTER * 4].get() & 255 if self.writes_stencil else None
-            self.depth_stencil(test=not self.split, write=True, reference=reference)
-            self.count_passed()
+            self.test(samples, reference, test=not self.split, write=True)
+            self.count_passed(samples)
         if key.outputs:
-            with f.if_(f.any(self.union())):
-                self.enqueue(stage)
+            with f.if_(f.any(self.union(samples))):
+                self.enqueue(samples, outputs)
 
-    def written_depth(self, z: Value) -> Value:
+    def drop(self, samples: list[_Sample], stage: PixelStage) -> None:
+        """Take out what the program discards or does not cover."""
+        f = self.f
+        if stage.killed is not None:
+            for s in samples:
+                s.mask.set(s.mask.get() & ~stage.killed.get())
+        if self.writes_coverage:
+            bits = stage.outputs[OUTPUT_COVERAGE_REGISTER * 4].get()
+            for s in samples:
+                s.mask.set(s.mask.get() & (bits & self.bit(s)).ne(0))
+        if self.key.alphato_coverage and 3 in stage.outputs:
+            alpha = f.saturate(stage.outputs[3].get().bits(F32))
+            level = (alpha * float(self.key.samples) + 0.5).to_int()
+            for s in samples:
+                s.mask.set(s.mask.get() & (level > s.number))
+
+    def bit(self, s: _Sample) -> int | Value:
+        """A sample's bit in coverage masks."""
+        return self.f.value(1, I32) << s.number if isinstance(s.number, Value) else 1 << s.number
+
+    def written_depth(self, z: Value, samples: list[_Sample]) -> Value:
         """The program's depth, clamped to the viewport and to the side of the triangle's own that it promised."""
         f = self.f
         assert self.program is not None
         z = f.min(f.max(z.ne(z).select(0.0, z), self.min_depth), self.max_depth)
         promised = {v for r, _, v, _ in Declared.of(self.program).outputs if r == OUTPUT_DEPTH_REGISTER}
         if SystemValue.DEPTH_GREATER_EQUAL in promised:
-            return f.max(z, self.depth_plane())
+            return f.max(z, self.own_depth(samples))
         if SystemValue.DEPTH_LESS_EQUAL in promised:
-            return f.min(z, self.depth_plane())
+            return f.min(z, self.own_depth(samples))
         return z
 
-    def count_passed(self) -> None:
-        """Count the samples that passed the tests, for occlusion queries."""
-        if not self.key.count_samples:
-            return
-        f = self.f
-        for m in self.masks:
-            bits = f.mask_bits(m.get()).zext(I32)
-            self.passed_samples.set(self.passed_samples.get() + f.call("llvm.ctpop.i32", I32, [bits]).zext(I64))
+    def own_depth(self, samples: list[_Sample]) -> Value:
+        """The primitive's depth where the program runs."""
+        if len(samples) == 1:
+            depth = samples[0].depth
+            return self.depth_at(samples[0].x, samples[0].y) if depth is None else depth
+        return self.depth_at(0.0, 0.0)
 
-    def interpolate(self, stage: PixelStage) -> None:
+    def counted(self, mask: Value) -> Value:
+        """Lanes of a mask, 64 bits."""
+        return self.f.call("llvm.ctpop.i32", I32, [self.f.mask_bits(mask).zext(I32)]).zext(I64)
+
+    def count_passed(self, samples: list[_Sample]) -> None:
+        """Count the samples that passed the tests, for occlusion queries."""
+        if self.key.counting:
+            for s in samples:
+                self.samples_passed.set(self.samples_passed.get() + self.counted(s.mask.get()))
+
+    def count_invocations(self, samples: list[_Sample]) -> None:
+        """Count the pixels that the program runs for, for pipeline statistics: as if every one was tested after it, unless the
+        program asks for early tests.
+        """
+        if self.key.counting and self.program is not None:
+            self.invocations.set(self.invocations.get() + self.counted(self.union(samples)))
+
+    def centroid(self, samples: list[_Sample]) -> Place:
+        """The centre of pixels covered wholly or not at all, else the first covered sample."""
+        if CENTROID not in self.where.values() and not self.evaluates:
+            return self.centre
+        f = self.f
+        masks = [s.covered for s in samples]
+        partly = reduce(or_, masks) & ~reduce(and_, masks)
+        x, y = (f.value(0.0, self.fvec) for _ in range(2))
+        for s in reversed(samples):
+            x, y = s.covered.select(s.x, x), s.covered.select(s.y, y)
+        return self.centre[0] + partly.select(x, 0.0), self.centre[1] + partly.select(y, 0.0)
+
+    def inputs(self, stage: PixelStage, samples: list[_Sample], at: Interpolator) -> None:
         """Inputs and system values of the stamp."""
         f, key = self.f, self.key
-        w: Value | None = None
-        if records.PERSPECTIVE in key.modes or SystemRegister.POSITION_W in self.uses or self.program is not None:
-            w = 1.0 / self.plane(TRIANGLE["w"], self.fx, self.fy)
-        for index, number in key.inputs:
-            at = TRIANGLE_PLANES + 3 * number
-            mode = key.modes[number]
-            if mode == records.CONSTANT:
-                stage.values[index] = self.f.splat(self.word(at), self.lanes)
-            else:
-                value = self.plane(at, self.fx, self.fy)
-                if mode == records.PERSPECTIVE and w is not None:
-                    value = value * w
-                stage.values[index] = value.bits(I32)
+        for index, _ in key.inputs:
+            stage.values[index] = at.input(index, at.centroid if self.where[index] == CENTROID else at.shaded)
         assert self.program is not None
-        position = [
-            (self.lane_x + self.x).to_float() + 0.5,
-            (self.lane_y + self.y).to_float() + 0.5,
-            self.depths[0] if key.samples == 1 and self.depths else self.depth_plane(),
-            w,
-        ]
-        facing = (self.flags & 1).ne(0).select(-1, f.value(0, I32))
+        own = samples[0].x, samples[0].y
         s = stage.systems
+        position = [
+            (self.lane_x + self.x).to_float() + 0.5 + (own[0] if self.per_sample else 0.0),
+            (self.lane_y + self.y).to_float() + 0.5 + (own[1] if self.per_sample else 0.0),
+            self.own_depth(samples),
+            at.w(at.shaded),
+        ]
         for k, x in enumerate(position):
-            assert x is not None
             s[SystemRegister.POSITION_X + k] = x.bits(I32)
-        s[SystemRegister.FRONT_FACE] = facing
+        s[SystemRegister.FRONT_FACE] = (self.flags & 1).ne(0).select(-1, f.value(0, I32))
         s[SystemRegister.PRIMITIVE_ID] = self.word(TRIANGLE["primitive"])
         s[SystemRegister.RENDER_TARGET_ARRAY_INDEX] = self.flags.shr(8) & 0xFFFF
         s[SystemRegister.VIEWPORT_ARRAY_INDEX] = self.flags.shr(24)
-        s[SystemRegister.SAMPLE_INDEX] = f.value(0, I32)
+        number = samples[0].number
+        s[SystemRegister.SAMPLE_INDEX] = number if isinstance(number, Value) else f.value(0, I32)
         covered: Value = f.value(0, self.ivec)
-        for bit, m in enumerate(self.masks):
-            covered = covered | m.get().select(1 << bit, f.value(0, self.ivec))
+        for sample in samples:
+            covered = covered | sample.covered.select(self.bit(sample), f.value(0, self.ivec))
         s[SystemRegister.COVERAGE] = covered
         for register, mask, meaning, _ in Declared.of(self.program).inputs:
             for c in range(4):
@@ -574,93 +385,56 @@ class _Pixel:
                         stage.values[register * 4 + c] = s[system]
 
     # -- depth and stencil --------------------------------------------------------------------------------------------
-    def depth_rows(self, sample: int, size: int) -> Rows:
+    def depth_rows(self, sample: int | Value) -> Rows:
+        """The depth buffer at a sample of the stamp."""
         f = self.f
+        size = FORMATS[Format(self.key.depth.format)].bytes_per_block
         at = records.offset(records.PASS, "depth")
         base = f.load(PTR, self.pass_, at, constant=True)
-        pitch = f.load(I32, self.pass_, at + records.offset(records.SURFACE, "row_pitch"), constant=True)
-        plane = f.load(I32, self.pass_, at + records.offset(records.SURFACE, "sample_pitch"), constant=True)
-        slices = f.load(I32, self.pass_, at + records.offset(records.SURFACE, "slice_pitch"), constant=True)
+        pitch, plane, slices = (
+            f.load(I32, self.pass_, at + records.offset(records.SURFACE, name), constant=True)
+            for name in ("row_pitch", "sample_pitch", "slice_pitch")
+        )
         offset = self.y.zext(I64) * pitch.zext(I64) + (self.x * size).zext(I64)
         offset = offset + (self.flags.shr(8) & 0xFFFF).zext(I64) * slices.zext(I64)
-        if sample:
+        if isinstance(sample, Value):
+            offset = offset + plane.zext(I64) * sample.zext(I64)
+        elif sample:
             offset = offset + plane.zext(I64) * sample
         return Rows(f, self.lanes, f.offset(base, offset), pitch, size)
 
-    def depth_stencil(self, *, test: bool, write: bool, reference: Value | None) -> None:
-        """Test and update; the masks keep what passes."""
-        key = self.key.depth
+    def test(self, samples: list[_Sample], reference: Value | None, *, test: bool, write: bool) -> None:
+        """Test and update; the masks keep what passes. ``reference``: the program's, in place of the state's."""
+        f, key = self.f, self.key.depth
         if not key.format or not (key.test or key.stencil):
             return
-        info = FORMATS[Format(key.format)]
-        for sample in range(self.key.samples):
-            mask = self.masks[sample]
-            with self.f.if_(self.f.any(mask.get())):
-                self.depth_sample(info.bytes_per_block, sample, mask, test=test, write=write, reference=reference)
-
-    def depth_sample(self, size: int, sample: int, mask: Variable, *, test: bool, write: bool, reference: Value | None) -> None:
-        f, key = self.f, self.key.depth
-        info = FORMATS[Format(key.format)]
-        assert info.depth is not None
-        bits, is_float = info.depth.bits, info.depth.bits == 32
-        z = self.depths[sample]
-        if is_float:
-            z = f.saturate(z)
-        new = plain_depth(f, z, bits, is_float)
-        rows = self.depth_rows(sample, size)
-        before = mask.get()
-        words = rows.load(before)
-        old = words[0] if bits in (16, 32) else words[0] & 0xFF_FFFF
-        stencil_word = words[1] & 255 if size == 8 else words[0].shr(24)
-        shown = (new.bits(F32), old.bits(F32)) if is_float else (new, old)
-        passes = compare(f, key.test, *shown) if key.test and test else f.value(1, self.mvec)
-        depth_ok = before & passes
-        stencil = None
-        if key.stencil:
-            ref = f.splat(self.draw_field("stencil_reference", I32), self.lanes) if reference is None else reference
-            front_facing = (self.flags & 1).ne(0)
-
-            def faces(k: int, make: object) -> Value:
-                one, two = make(key.front[k]), make(key.back[k])  # type: ignore[operator]
-                return one if key.front == key.back else front_facing.select(one, two)
-
-            masked_ref, masked_old = ref & key.read_mask, stencil_word & key.read_mask
-            stencil_ok = faces(3, lambda fn: compare(f, fn, masked_ref, masked_old)) & before
-            depth_ok = depth_ok & stencil_ok
-            failed = faces(0, lambda op: stencil_operation(f, op, stencil_word, ref))
-            depth_failed = faces(1, lambda op: stencil_operation(f, op, stencil_word, ref))
-            passed = faces(2, lambda op: stencil_operation(f, op, stencil_word, ref))
-            updated = stencil_ok.select(depth_ok.select(passed, depth_failed), failed)
-            stencil = (updated & key.write_mask) | (stencil_word & (255 & ~key.write_mask))
-        if write:
-            depth_write = key.write and key.test
-            if size == 8:
-                second = words[1] if stencil is None else (words[1] & ~255) | stencil
-                first = depth_ok.select(new, old) if depth_write else old
-                if depth_write or stencil is not None:
-                    rows.store([first, second], before if stencil is not None else depth_ok)
-            elif bits == 24:
-                low = depth_ok.select(new, old) if depth_write else old
-                high = (stencil_word if stencil is None else stencil) << 24
-                if depth_write or stencil is not None:
-                    rows.store([low | high], before if stencil is not None else depth_ok)
-            elif depth_write:
-                rows.store([new], depth_ok)
-        mask.set(depth_ok)
+        if reference is None:
+            reference = self.draw_field("stencil_reference", I32)
+        for s in samples:
+            assert s.depth is not None
+            with f.if_(f.any(s.mask.get())):
+                facing = (self.flags & 1).ne(0)
+                depth_stencil(f, key, self.depth_rows(s.number), s.mask, s.depth, reference, facing, test=test, write=write)
 
     # -- the queue ----------------------------------------------------------------------------------------------------
-    def enqueue(self, stage: PixelStage) -> None:
+    def enqueue(self, samples: list[_Sample], outputs: dict[int, Variable]) -> None:
+        """Leave the stamp to the merger."""
         f, key = self.f, self.key
         n = self.queued.get()
-        size = entry_bytes(len(key.outputs), self.lanes)
-        entry = f.offset(self.queue, (n * size).zext(I64))
+        entry = f.offset(self.queue, (n * entry_bytes(len(key.outputs), self.lanes)).zext(I64))
         f.store(self.x, entry, 4 * ENTRY_X)
         f.store(self.y, entry, 4 * ENTRY_Y)
         f.store(self.flags.shr(8) & 0xFFFF, entry, 4 * ENTRY_SLICE)
-        for s, m in enumerate(self.masks):
-            f.store(f.mask_bits(m.get()).zext(I32), entry, 4 * (ENTRY_MASKS + s))
+        if self.per_sample:
+            f.fill(f.offset(entry, 4 * ENTRY_MASKS), 0, 4 * key.samples)
+        for s in samples:
+            bits = f.mask_bits(s.mask.get()).zext(I32)
+            if isinstance(s.number, Value):
+                f.store(bits, f.index(f.offset(entry, 4 * ENTRY_MASKS), I32, s.number.zext(I64)))
+            else:
+                f.store(bits, entry, 4 * (ENTRY_MASKS + s.number))
         for k, index in enumerate(key.outputs):
-            f.store(stage.outputs[index].get(), entry, 4 * ENTRY_HEAD + k * self.lanes * 4, align=4)
+            f.store(outputs[index].get(), entry, 4 * ENTRY_HEAD + k * self.lanes * 4, align=4)
         self.queued.set(n + 1)
         with f.if_((n + 1) >= QUEUE):
             self.flush()
@@ -676,4 +450,4 @@ class _Pixel:
         self.queued.set(0)
 
 
-__all__ = ["SCREEN_Z", "DepthKey", "PixelKey", "Slots", "compile_pixel"]
+__all__ = ["DepthKey", "PixelFunction", "PixelKey", "Slots", "colour_outputs", "compile_pixel", "link"]

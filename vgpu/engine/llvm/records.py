@@ -5,6 +5,7 @@ Offsets are bytes. All pointers are host addresses that were checked against the
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Final
 
 import numpy as np
@@ -124,7 +125,8 @@ FRONT: Final = np.dtype(
         ("batch", "<u4"),  # whole primitives at a time
         ("reserved", "<u4"),
         ("clip_components", "<u4", (8,)),  # of the clip distances, 0 = none
-        ("vertices_shaded", "<u8"),  # statistics
+        ("ia_vertices", "<u8"),  # statistics
+        ("vertices_shaded", "<u8"),
         ("primitives_in", "<u8"),
         ("clipper_in", "<u8"),
         ("clipper_out", "<u8"),
@@ -147,7 +149,7 @@ DRAW: Final = np.dtype(
         ("pixel_function", "<u8"),
         ("merger_function", "<u8"),
         ("pixel_block", "<u8"),
-        ("samples_passed", "<u8"),  # pointer to per-thread counters (u64, 64 bytes apart)
+        ("counters", "<u8"),  # pointer to per-thread counters (u64, 64 bytes apart)
         ("depth_ranges", "<u8"),  # pointer to smallest and largest depth (floats) per viewport
         ("sample_mask", "<u4"),
         ("stencil_reference", "<u4"),
@@ -190,13 +192,23 @@ PASS: Final = np.dtype(
 TILE: Final = 64
 CHUNK: Final = 16  #: entries of a bin chunk, one of them the link
 
-#: Head of a triangle record: u32/f32 words by name. Planes (value at the origin, d/dx, d/dy) follow from TRIANGLE_PLANES on.
+
+class Shape(IntEnum):
+    """How a record says which pixels its primitive covers."""
+
+    TRIANGLE = 0  #: three edges
+    QUAD = 1  #: four edges of a parallelogram
+    LINE = 2  #: two ends, diamond-exit rule
+    WIREFRAME = 3  #: three corners, lines between them
+
+
+#: Head of a primitive's record: u32/f32 words by name. Planes (value at the origin, d/dx, d/dy) follow from TRIANGLE_PLANES on.
 TRIANGLE: Final = {
     "draw": 0,  # u64
-    "a": 2,  # edge i: a * x + b * y + c >= 0, in 1/256 pixel
-    "b": 5,
-    "flags": 8,  # 1 = front facing; bits 8.. render target slice, bits 24.. viewport
-    "primitive": 9,
+    "flags": 2,  # 1 = front facing; bits 1..3 edges of a wireframe that are not drawn; bits 8.. render target slice, 24.. viewport
+    "primitive": 3,
+    "a": 4,  # edge i: a * x + b * y + c >= 0, in 1/256 pixel
+    "b": 7,
     "c": 10,  # three i64
     "left": 16,
     "top": 17,
@@ -208,5 +220,11 @@ TRIANGLE: Final = {
     "w": 28,  # plane of 1/w
 }
 TRIANGLE_PLANES: Final = 31
+#: In place of a triangle's edges: those of a parallelogram, whose a and b are negative for edges 2 and 3 ...
+QUAD: Final = {"a": 4, "b": 6, "c": 8}
+#: ... and the corners of lines, in 1/256 pixel.
+LINE: Final = {"x": 4, "y": 7}
+#: Edge k of a wireframe (from corner k to the next, clockwise) is left out where this bit + k of the flags is set.
+HIDDEN_SHIFT: Final = 1
 #: Modes of planes.
 CONSTANT, LINEAR, PERSPECTIVE = 0, 1, 2

@@ -1,22 +1,33 @@
-"""Triangle setup: from corners in the vertex store to triangle records, W at once.
+"""Setup: from corners in the vertex store to records of primitives, W at once.
 
-Positions are snapped to 16.8 fixed point; edge functions are exact, with the top-left rule folded into the constant; attribute
-planes start from the snapped positions.
+Positions are snapped to 16.8 fixed point; attribute planes start from the snapped first corner. What is common to points, lines and
+triangles is here: culling, records, planes, bins. :mod:`.shapes` says how each kind covers pixels and how its attributes change
+across the screen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import ClassVar, Final
 
 from . import bins, maths, records, vertex
 from .access import for_lanes
-from .builder import F32, F64, I8, I32, I64, PTR, VOID, Module, Type, Value
+from .builder import F32, I8, I32, I64, PTR, VOID, Module, Type, Value
 from .front_function import FrontFunction
-from .records import CONSTANT, PERSPECTIVE, TRIANGLE, TRIANGLE_PLANES
+from .records import CONSTANT, PERSPECTIVE, TRIANGLE, TRIANGLE_PLANES, Shape
+
+#: In the list of leading corners: the corner, and above it the edges that wireframe leaves out.
+LEADING_BITS: Final = 24
+LEADING: Final = -1  #: in place of a corner's number: the leading corner
+
+Box = tuple[Value, Value, Value, Value]  #: left, top, right, bottom pixel, inclusive
 
 
 class Setup(FrontFunction):
-    """``setup(FRONT*, count, corner lists…)``."""
+    """``setup(FRONT*, count, three corner lists, leading corners, primitive ids)``."""
+
+    corners: ClassVar[int]  #: of a primitive
+    shape: ClassVar[Shape]  #: what its records hold
+    reject: ClassVar[int]  #: clip codes that make it invisible when all corners have them
 
     def __init__(self, module: Module, lanes: int) -> None:
         super().__init__(module, lanes, "setup", VOID, [I32, PTR, PTR, PTR, PTR, PTR])
@@ -29,90 +40,96 @@ class Setup(FrontFunction):
             self.vector(first, count, lists)
         f.ret()
 
+    # -- what a kind of primitive adds --------------------------------------------------------------------------------
+    def prepare(self, mask: Value) -> Value:
+        """Look at the snapped corners ``x``, ``y``; returns the primitives of ``mask`` that are not culled."""
+        return mask
+
+    def box(self) -> Box:
+        """The pixels that may be covered."""
+        raise NotImplementedError
+
+    def front_facing(self) -> Value:
+        """Mask of the primitives that show their front."""
+        return self.f.value(1, self.mask.type)
+
+    def prepare_gradients(self) -> None:
+        """Make what :meth:`gradient` needs."""
+
+    def gradient(self, values: list[Value]) -> tuple[Value, Value]:
+        """How a value that the corners have changes from pixel to pixel, in x and y; f32 or f64."""
+        raise NotImplementedError
+
+    def depth_bias(self, z: list[Value], ddx: Value, ddy: Value) -> Value | None:
+        """What is added to depth."""
+        return None
+
+    def geometry(self) -> None:
+        """Put the shape into the record; may add to ``flags``."""
+        raise NotImplementedError
+
+    # -- W primitives -------------------------------------------------------------------------------------------------
+    def gather(self, k: int, c: int | Value, mask: Value, t: Type = F32) -> Value:
+        """Component ``c`` of corner ``k``."""
+        f, at = self.f, c * (self.lanes * 4)
+        pointer = f.offset(self.store, at if isinstance(at, int) else at.zext(I64))
+        return f.gather(t.vector(self.lanes), f.index(pointer, t, self.place[k]), mask)
+
     def vector(self, first: Value, count: Value, lists: list[Value]) -> None:
-        """W triangles: cull, edges, planes, records, bins."""
+        """W primitives: cull, then records and bins of what is left."""
         f, w = self.f, self.lanes
-        lane = f.vector(I32, range(w))
-        valid = (first + lane) < count
+        valid = (first + f.vector(I32, range(w))) < count
         at = first.zext(I64) << 2
-        corners = [valid.select(f.load(self.ivec, source, at, align=4), 0) for source in lists[:4]]
+        chosen = [valid.select(f.load(self.ivec, source, at, align=4), 0) for source in (*lists[: self.corners], lists[3])]
+        self.identity = f.load(self.ivec, lists[4], at, align=4)
+        self.hidden = chosen[-1].shr(LEADING_BITS)
+        chosen[-1] = chosen[-1] & ((1 << LEADING_BITS) - 1)
         shift = w.bit_length() - 1
-        place = [v.shr(shift) * (self.components * w) + (v & (w - 1)) for v in corners]
-
-        def gather(k: int, c: int | Value, mask: Value, t: Type = F32) -> Value:
-            at_component = c * (w * 4)
-            pointer = f.offset(self.store, at_component if isinstance(at_component, int) else at_component.zext(I64))
-            return f.gather(t.vector(w), f.index(pointer, t, place[k]), mask)
-
-        clip_mask = self.get("clip", I32)
-        codes = [gather(k, vertex.CODE, valid, I32) for k in range(3)]
-        hidden = (codes[0] & codes[1] & codes[2]) & clip_mask & vertex.REJECT
-        bad = (codes[0] | codes[1] | codes[2]) & vertex.NOT_A_NUMBER
-        mask = valid & (hidden | bad).eq(0)
-        x = [gather(k, vertex.SCREEN_X, mask, I32) for k in range(3)]
-        y = [gather(k, vertex.SCREEN_Y, mask, I32) for k in range(3)]
-        dx1, dy1, dx2, dy2 = x[1] - x[0], y[1] - y[0], x[2] - x[0], y[2] - y[0]
-        area = dx1.to_float(F64) * dy2.to_float(F64) - dx2.to_float(F64) * dy1.to_float(F64)
-        clockwise, counter = area > 0.0, area < 0.0
-        cull = self.get("cull", I32)
-        keep_cw, keep_ccw = (cull & 1).eq(0), (cull & 2).eq(0)
-        mask = mask & ((clockwise & keep_cw) | (counter & keep_ccw))
-        front_facing = clockwise ^ self.get("front_ccw", I32).ne(0)
-        # Pixels whose samples may be covered, cut to the viewport's rectangle.
-        smallest_x, largest_x = f.min(f.min(x[0], x[1]), x[2]), f.max(f.max(x[0], x[1]), x[2])
-        smallest_y, largest_y = f.min(f.min(y[0], y[1]), y[2]), f.max(f.max(y[0], y[1]), y[2])
-        multisampled = self.get("multisampled", I32).ne(0)
-        low, high = multisampled.select(0, f.value(127, I32)), multisampled.select(0, f.value(-128, I32))
-        viewport = gather(3, vertex.VIEWPORT, mask, I32)
+        self.place = [v.shr(shift) * (self.components * w) + (v & (w - 1)) for v in chosen]
+        codes = [self.gather(k, vertex.CODE, valid, I32) for k in range(self.corners)]
+        common, either = codes[0], codes[0]
+        for code in codes[1:]:
+            common, either = common & code, either | code
+        hidden = common & self.get("clip", I32) & self.reject
+        mask = valid & (hidden | (either & vertex.NOT_A_NUMBER)).eq(0)
+        self.x, self.y = ([self.gather(k, c, mask, I32) for k in range(self.corners)] for c in (vertex.SCREEN_X, vertex.SCREEN_Y))
+        mask = self.mask = self.prepare(mask)
+        self.viewport = viewport = self.gather(LEADING, vertex.VIEWPORT, mask, I32)
 
         def bound(name: str) -> Value:
             base = records.offset(records.FRONT, "viewports") + records.offset(records.VIEWPORT, name)
             return f.gather(self.ivec, f.index(f.offset(self.front, base), I8, viewport * records.VIEWPORT.itemsize), mask)
 
-        left, top = f.max((smallest_x + low) >> 8, bound("left")), f.max((smallest_y + low) >> 8, bound("top"))
-        right, bottom = f.min((largest_x + high) >> 8, bound("right")), f.min((largest_y + high) >> 8, bound("bottom"))
-        mask = mask & (left <= right) & (top <= bottom)
-        with f.if_(f.any(mask)):
-            self.records_and_bins(
-                mask,
-                gather,
-                first,
-                lists,
-                x,
-                y,
-                (dx1, dy1, dx2, dy2),
-                area,
-                counter,
-                front_facing,
-                viewport,
-                (left, top, right, bottom),
-            )
+        # Cut to the viewport's rectangle.
+        bounds = tuple(bound(name) for name in ("left", "top", "right", "bottom"))
+        mask = mask & (bounds[0] <= bounds[2]) & (bounds[1] <= bounds[3])
+        self.tally("clipper_out", f.call("llvm.ctpop.i32", I32, [f.mask_bits(mask).zext(I32)]))
+        box = self.box()
+        left, top, right, bottom = self.limits = (
+            f.max(box[0], bounds[0]), f.max(box[1], bounds[1]), f.min(box[2], bounds[2]), f.min(box[3], bounds[3])
+        )  # fmt: skip
+        self.mask = mask & (left <= right) & (top <= bottom)
+        with f.if_(f.any(self.mask)):
+            self.records_and_bins()
 
-    def records_and_bins(
-        self,
-        mask: Value,
-        gather: Callable[..., Value],
-        first: Value,
-        lists: list[Value],
-        x: list[Value],
-        y: list[Value],
-        sides: tuple[Value, Value, Value, Value],
-        area: Value,
-        counter: Value,
-        front_facing: Value,
-        viewport: Value,
-        box: tuple[Value, Value, Value, Value],
-    ) -> None:
-        """Write the records of the lanes in ``mask`` and put them into bins."""
+    def put_word(self, word: int, value: Value) -> None:
+        """Write a word of the records."""
+        f = self.f
+        f.scatter(f.splat(value, self.lanes), f.index(f.offset(self.arena, 4 * word), I8, self.offset), self.mask, align=4)
+
+    def put_long(self, word: int, value: Value) -> None:
+        """Write 64 bits of the records."""
+        self.put_word(word, value.trunc(I32))
+        self.put_word(word + 1, value.shr(32).trunc(I32))
+
+    def room(self) -> None:
+        """Make room for the records, emptying the bins if need be: ``arena``, and each lane's ``offset`` in it."""
         f, w = self.f, self.lanes
-        left, top, right, bottom = box
-        dx1, dy1, dx2, dy2 = sides
-        bits = f.mask_bits(mask).zext(I32)
+        left, top, right, bottom = self.limits
+        bits = f.mask_bits(self.mask).zext(I32)
         population = f.call("llvm.ctpop.i32", I32, [bits])
-        self.tally("clipper_out", population)
-        # Room first: the bins may have to be emptied to get it.
         spans = ((right >> 6) - (left >> 6) + 1) * ((bottom >> 6) - (top >> 6) + 1)
-        tiles = f.call(f"llvm.vector.reduce.add.v{w}i32", I32, [mask.select(spans, 0)])
+        tiles = f.call(f"llvm.vector.reduce.add.v{w}i32", I32, [self.mask.select(spans, 0)])
         all_tiles = self.passed("tiles_x", I32) * self.passed("tiles_y", I32)
         chunks = f.umin(tiles, all_tiles * 2)
         size = self.get("record_bytes", I32)
@@ -124,111 +141,74 @@ class Setup(FrontFunction):
             f.store(all_tiles, self.pass_, records.offset(records.PASS, "chunk_next"))
             f.store(f.value(0, I32), self.pass_, records.offset(records.PASS, "arena_next"))
         start = self.passed("arena_next", I32)
-        arena = self.passed("arena", PTR)
+        self.arena = self.passed("arena", PTR)
         f.store(start + population * size, self.pass_, records.offset(records.PASS, "arena_next"))
         for name, amount in (("triangles", population), ("entries", tiles)):
             counter_at = records.offset(records.PASS, name)
             f.store(f.load(I64, self.pass_, counter_at) + amount.zext(I64), self.pass_, counter_at)
         below = f.vector(I32, [(1 << i) - 1 for i in range(w)])
-        rank = f.intrinsic("ctpop", f.splat(bits, w) & below)
-        offset = start + rank * size
+        self.offset = start + f.intrinsic("ctpop", f.splat(bits, w) & below) * size
 
-        def put(word: int, value: Value) -> None:
-            value = f.splat(value, w)
-            f.scatter(value, f.index(f.offset(arena, 4 * word), I8, offset), mask, align=4)
+    def records_and_bins(self) -> None:
+        """Write the records of the lanes in ``mask`` and put them into bins."""
+        f, w, mask = self.f, self.lanes, self.mask
+        self.room()
+        flags = self.front_facing().zext(I32) | (self.gather(LEADING, vertex.SLICE, mask, I32) & 0xFFFF) << 8
+        self.flags = flags | self.viewport << 24
+        self.geometry()
+        self.put_word(TRIANGLE["flags"], self.flags)
+        self.put_long(TRIANGLE["draw"], f.splat(f.emit(I64, f"ptrtoint {self.draw} to i64"), w))
+        self.put_word(TRIANGLE["primitive"], self.identity)
+        for name, value in zip(("left", "top", "right", "bottom"), self.limits, strict=True):
+            self.put_word(TRIANGLE[name], value)
+        self.put_word(TRIANGLE["x"], self.x[0].to_float() * (1.0 / 256))
+        self.put_word(TRIANGLE["y"], self.y[0].to_float() * (1.0 / 256))
+        self.planes()
+        boxes = []
+        for value in (self.offset, *self.limits):
+            memory = f.array(self.ivec, 1)
+            f.store(value, memory, align=64)
+            boxes.append(memory)
 
-        # Corners in clockwise order for the edges.
-        bx, by = counter.select(x[2], x[1]), counter.select(y[2], y[1])
-        cx, cy = counter.select(x[1], x[2]), counter.select(y[1], y[2])
-        px, py = (x[0], bx, cx), (y[0], by, cy)
-        for i in range(3):
-            j = (i + 1) % 3
-            a, b = py[i] - py[j], px[j] - px[i]
-            c = -(a.sext(I64) * px[i].sext(I64) + b.sext(I64) * py[i].sext(I64))
-            top_left = (a > 0) | (a.eq(0) & (b > 0))
-            c = c - top_left.select(0, f.value(1, c.type))
-            put(TRIANGLE["a"] + i, a)
-            put(TRIANGLE["b"] + i, b)
-            put(TRIANGLE["c"] + 2 * i, c.trunc(I32))
-            put(TRIANGLE["c"] + 2 * i + 1, (c >> 32).trunc(I32))
-        draw = f.emit(I64, f"ptrtoint {self.draw} to i64")
-        put(TRIANGLE["draw"], draw.trunc(I32))
-        put(TRIANGLE["draw"] + 1, draw.shr(32).trunc(I32))
-        flags = front_facing.zext(I32)
-        flags = flags | (gather(3, vertex.SLICE, mask, I32) & 0xFFFF) << 8
-        flags = flags | viewport << 24
-        put(TRIANGLE["flags"], flags)
-        put(TRIANGLE["primitive"], f.load(self.ivec, lists[4], first.zext(I64) << 2, align=4))
-        for name, value in zip(("left", "top", "right", "bottom"), box, strict=True):
-            put(TRIANGLE[name], value)
-        put(TRIANGLE["x"], x[0].to_float() * (1.0 / 256))
-        put(TRIANGLE["y"], y[0].to_float() * (1.0 / 256))
-        # Planes: gradients in pixels from the snapped corners.
-        inverse = 256.0 / area
-        fx1, fy1, fx2, fy2 = (d.to_float(F64) * inverse for d in (dx1, dy1, dx2, dy2))
-        gx1, gy1, gx2, gy2 = (d.resize_float(F32) for d in (fx1, fy1, fx2, fy2))
+        def body(lane: Value) -> None:
+            offset, *box = (f.load(I32, f.index(memory, I32, lane.zext(I64))) for memory in boxes)
+            bins.put(self, self.shape, self.arena, offset, box)
 
-        def plane(word: int, values: list[Value]) -> None:
-            one, two = values[1] - values[0], values[2] - values[0]
-            put(word, values[0])
-            put(word + 1, f.fma(one, gy2, -(two * gy1)))
-            put(word + 2, f.fma(two, gx1, -(one * gx2)))
+        for_lanes(f, mask, body)
 
+    def planes(self) -> None:
+        """Planes of depth, 1/w and the attributes: gradients in pixels from the snapped corners."""
+        f, w, mask, corners = self.f, self.lanes, self.mask, range(self.corners)
+        self.prepare_gradients()
         z = [
-            maths.to_double(f, gather(k, vertex.SCREEN_Z, mask, I32), gather(k, vertex.SCREEN_Z_HIGH, mask, I32)) for k in range(3)
+            maths.to_double(f, self.gather(k, vertex.SCREEN_Z, mask, I32), self.gather(k, vertex.SCREEN_Z_HIGH, mask, I32))
+            for k in corners
         ]
-        one, two = z[1] - z[0], z[2] - z[0]
-        ddx, ddy = one * fy2 - two * fy1, two * fx1 - one * fx2
-        for k, value in enumerate((z[0] + self.depth_bias(z, ddx, ddy), ddx, ddy)):
+        ddx, ddy = self.gradient(z)
+        bias = self.depth_bias(z, ddx, ddy)
+        for k, value in enumerate((z[0] if bias is None else z[0] + bias, ddx, ddy)):
             for half, part in enumerate(maths.from_double(f, value)):
-                put(TRIANGLE["z"] + 2 * k + half, part)
-        reciprocal = [gather(k, vertex.RECIPROCAL_W, mask) for k in range(3)]
-        plane(TRIANGLE["w"], reciprocal)
+                self.put_word(TRIANGLE["z"] + 2 * k + half, part)
+        reciprocal = [self.gather(k, vertex.RECIPROCAL_W, mask) for k in corners]
+        for k, value in enumerate((reciprocal[0], *self.gradient(reciprocal))):
+            self.put_word(TRIANGLE["w"] + k, value)
         planes = f.offset(self.front, records.offset(records.FRONT, "planes"))
         with f.count(0, self.get("plane_count", I32)) as n:
             entry = f.offset(planes, (n << 3).zext(I64))
             component, mode = f.load(I32, entry), f.load(I32, entry, 4)
             present = mask & f.splat(component.ne(-1), w)
-            target = f.offset(arena, (n * 12 + 4 * TRIANGLE_PLANES).zext(I64))
+            target = f.offset(self.arena, (n * 12 + 4 * TRIANGLE_PLANES).zext(I64))
 
-            def put_plane(word: int, value: Value, target: Value = target) -> None:
-                f.scatter(value, f.index(f.offset(target, 4 * word), I8, offset), mask, align=4)
+            def put(word: int, value: Value) -> None:
+                f.scatter(value, f.index(f.offset(target, 4 * word), I8, self.offset), mask, align=4)
 
             with f.if_else(mode.eq(CONSTANT)) as otherwise:
-                put_plane(0, gather(3, component, present, I32))
+                put(0, self.gather(LEADING, component, present, I32))
                 otherwise()
                 perspective = mode.eq(PERSPECTIVE)
-                values = [gather(k, component, present) * perspective.select(r, 1.0) for k, r in enumerate(reciprocal)]
-                one, two = values[1] - values[0], values[2] - values[0]
-                put_plane(0, values[0])
-                put_plane(1, f.fma(one, gy2, -(two * gy1)))
-                put_plane(2, f.fma(two, gx1, -(one * gx2)))
-        boxes = []
-        for value in box:
-            memory = f.array(self.ivec, 1)
-            f.store(value, memory, align=64)
-            boxes.append(memory)
-        offsets = f.array(self.ivec, 1)
-        f.store(offset, offsets, align=64)
+                values = [self.gather(k, component, present) * perspective.select(r, 1.0) for k, r in enumerate(reciprocal)]
+                for k, value in enumerate((values[0], *self.gradient(values))):
+                    put(k, value)
 
-        def body(lane: Value) -> None:
-            def pick(memory: Value) -> Value:
-                return f.load(I32, f.index(memory, I32, lane.zext(I64)))
 
-            bins.put(self, arena, pick(offsets), [pick(b) for b in boxes])
-
-        for_lanes(f, mask, body)
-
-    def depth_bias(self, z: list[Value], ddx: Value, ddy: Value) -> Value:
-        """Direct3D's depth bias: a constant in units of the format, plus the largest slope times a factor, clamped."""
-        f = self.f
-        constant = self.get("bias", F32).resize_float(F64)
-        largest = f.max(f.max(f.abs(z[0]), f.abs(z[1])), f.abs(z[2]))
-        # The unit of floating-point depth: the last place of the largest depth of the triangle.
-        exponent = (largest.bits(I64) & (0x7FF << 52)) - (23 << 52)
-        float_unit = (exponent > 0).select(exponent, 0).bits(F64)
-        bias = self.get("bias_float", I32).ne(0).select(float_unit * constant, f.splat(constant, self.lanes))
-        bias = bias + f.max(f.abs(ddx), f.abs(ddy)) * self.get("bias_slope", F32).resize_float(F64)
-        clamp = self.get("bias_clamp", F32).resize_float(F64)
-        up, down = f.min(bias, clamp), f.max(bias, clamp)
-        return (clamp > 0.0).select(up, (clamp < 0.0).select(down, bias))
+__all__ = ["LEADING", "LEADING_BITS", "Box", "Setup"]

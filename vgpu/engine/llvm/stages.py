@@ -6,16 +6,16 @@ function, that to the next, the last to stream output and the sink.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from wddm.hw.packets import Stage, Topology
 
 from . import front, geometry, primitives, stream_output
-from .front_function import BATCH
+from .front_function import BATCH, Primitive
 from .geometry import INPUT_VERTICES, OUTPUT_CORNERS, GeometryKey
 from .jit import Code
 from .shader import Declared
-from .shader_errors import UnsupportedError
 from .stream_output import StreamOutput, StreamOutputKey
 from .vertex import VertexLayout
 
@@ -29,16 +29,18 @@ MADE = 1 << 16
 class Stages:
     """The functions of hull, domain and geometry programs and of stream output, compiled."""
 
-    def __init__(self, pipelines: Pipelines, vs: Program, programs: tuple[tuple[Program, Bound], ...], topology: int) -> None:
+    def __init__(
+        self, pipelines: Pipelines, vs: Program, programs: tuple[tuple[Program, Bound], ...], topology: int, primitive: Primitive
+    ) -> None:
         from .pipeline import Between
 
-        self.pipelines, self.lanes = pipelines, pipelines.lanes
+        self.pipelines, self.lanes, self.primitive = pipelines, pipelines.lanes, primitive
         self.codes: list[Code] = []
         bound = {p.program.stage: (p, b) for p, b in programs}
         self.corners = 0  #: of whole primitives that do not go to the rasterizer at once
         shape = primitives.shape(topology)
         if shape is None or not (programs or topology >= Topology.PATCHLIST_1):
-            self.between = Between(stream_output=self._stream_output(vs, 3, "sink"))
+            self.between = Between(stream_output=self._stream_output(vs, front.SETUPS[primitive].corners, "sink"))
             return
         source, batch = vs.layout, BATCH
         assert source is not None
@@ -56,8 +58,6 @@ class Stages:
             else:
                 next_function = self._geometry(*gs, source)
             made = OUTPUT_CORNERS[program.topology]
-            if made != 3 and gs[0].rasterizes:
-                raise UnsupportedError("geometry programs that make points or lines")
             batch = min(batch, max(1, MADE // (program.instances * program.max_vertices)))
         last = programs[-1][0] if programs else vs
         batch = max(self.lanes, min(batch, 3 * BATCH // self.corners) // self.lanes * self.lanes)
@@ -72,7 +72,7 @@ class Stages:
         return code[name]
 
     def _sink(self) -> int:
-        return self._part("sink", (), lambda: front.compile_sink(self.lanes), "sink")
+        return self._part("sink", self.primitive, lambda: front.compile_sink(self.lanes, self.primitive), "sink")
 
     def _geometry(self, program: Program, bound: Bound, source: VertexLayout) -> int:
         layout = program.layout
@@ -89,6 +89,13 @@ class Stages:
         return self._part(
             "stream_output", (program.number, key), lambda: stream_output.compile_stream_output(output, key), "stream_output"
         )
+
+
+def rasterized_corners(programs: Sequence[Program], topology: int) -> int:
+    """Corners of the primitives that reach the rasterizer; ``programs``: those between."""
+    if programs and programs[-1].program.stage == Stage.GEOMETRY:
+        return OUTPUT_CORNERS[programs[-1].program.topology]
+    return {1: 1, 2: 2, 4: 2}.get((primitives.shape(topology) or (3, 3))[0], 3)
 
 
 def input_rows(program: Program, source: VertexLayout) -> tuple[int, ...]:

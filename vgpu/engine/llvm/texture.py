@@ -300,7 +300,7 @@ def _sampleinfo(t: Translator, ins: Instruction) -> None:
 
 
 def _samplepos(t: Translator, ins: Instruction) -> None:
-    from .pixel import SAMPLES
+    from .coverage import SAMPLES
 
     f = t.f
     name = "sample_positions"
@@ -482,7 +482,7 @@ class Sampling:
         return color
 
     def compare(self, value: Value) -> Value:
-        from .pixel import compare
+        from .depth import compare
 
         assert self.reference is not None
         function = self.key.comparison if 1 <= self.key.comparison <= 8 else Comparison.NEVER

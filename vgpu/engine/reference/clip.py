@@ -28,9 +28,12 @@ class Pieces:
     position: Array  #: (T, k, 4) float64, clip space
 
 
-def clip(position: Array, clip_distance: Array, cull_distance: Array, depth_clip: bool, limits: Array) -> Pieces:
+def clip(
+    position: Array, clip_distance: Array, cull_distance: Array, depth_clip: bool, limits: Array, *, sides: bool = False
+) -> Pieces:
     """Clip ``position (P, k, 4)`` (k = 1, 2, 3). Distances: ``(P, k, m)``. ``limits (P, 4)``: smallest and largest x, then y,
-    in normalised device coordinates, that fixed point holds in the primitive's viewport.
+    in normalised device coordinates, that fixed point holds in the primitive's viewport. ``sides``: drop what lies beyond the
+    left, right, top or bottom of the view volume as a whole (not lines and points: they are wider than their vertices tell).
     """
     k = position.shape[1]
     keep = np.asarray(np.isfinite(position).all(axis=(1, 2)))
@@ -38,6 +41,9 @@ def clip(position: Array, clip_distance: Array, cull_distance: Array, depth_clip
         culled = np.asarray((~(cull_distance >= 0)).all(axis=1))
         keep &= ~culled.any(axis=1)
     x, y, z, w = (position[:, :, i] for i in range(4))
+    if sides:
+        beyond = np.asarray(np.stack([x < -w, x > w, y < -w, y > w], 2).all(axis=1))
+        keep &= ~beyond.any(axis=1)
     low_x, high_x, low_y, high_y = (limits[:, i, None] for i in range(4))
     planes = [w - 2.0**-100]
     if depth_clip:

@@ -56,9 +56,7 @@ class Draw:
         if vs is None:
             raise FaultError(Fault.PIPELINE, "draw without a vertex program")
         self.vs = vs
-        self.hs, self.ds, self.gs, self.ps = (
-            programs[s] for s in (Stage.HULL, Stage.DOMAIN, Stage.GEOMETRY, Stage.PIXEL)
-        )
+        self.hs, self.ds, self.gs, self.ps = (programs[s] for s in (Stage.HULL, Stage.DOMAIN, Stage.GEOMETRY, Stage.PIXEL))
         p = packet(state, Op.SET_TOPOLOGY)
         self.topology = int(p["arg"]) if p is not None else 0
         patches = self.topology >= Topology.PATCHLIST_1
@@ -151,16 +149,14 @@ class Draw:
             t, e = np.nonzero(setup.edges)
             found = raster.lines(setup, np.stack([t, e, (e + 1) % 3], 1), samples)
         elif k == 3:
-            found = raster.triangles(setup, samples)
+            found = raster.polygons(setup.x, setup.y, setup.rectangle, samples)
         elif k == 2 and self.fixed.state.multisample:
-            setup = raster.fat_lines(setup)
-            found = raster.triangles(setup, samples)
+            found = raster.polygons(*raster.fat_lines(setup), setup.rectangle, samples)
         elif k == 2:
             ends = np.stack([np.arange(len(setup)), np.zeros(len(setup), int), np.ones(len(setup), int)], 1)
             found = raster.lines(setup, ends, samples)
         else:
-            setup = raster.point_squares(setup)
-            found = raster.triangles(setup, samples)
+            found = raster.polygons(*raster.point_squares(setup), setup.rectangle, samples)
         limit = lanes_at_once(self.ps) // 4 if self.ps is not None else raster.QUADS
         for quads in found:
             for i in range(0, len(quads.x), limit):
@@ -215,7 +211,8 @@ class _Fixed:
             rows[p.output_rows_of(v)].view(np.float32).astype(np.float64).T[vertices]
             for v in (SystemValue.CLIP_DISTANCE, SystemValue.CULL_DISTANCE)
         )
-        pieces = clip.clip(position, clips, culls, self.state.depth_clip, _limits(box))
+        solid = k == 3 and self.state.fill == FillMode.SOLID
+        pieces = clip.clip(position, clips, culls, self.state.depth_clip, _limits(box), sides=solid)
         drawn = self.rectangles[viewport[pieces.source]]
         some = (drawn[:, 2] > drawn[:, 0]) & (drawn[:, 3] > drawn[:, 1])
         source, weights, clipped = pieces.source[some], pieces.weights[some], pieces.position[some]
@@ -300,6 +297,4 @@ def _limits(box: Array) -> Array:
     r = clip.RANGE
     x, y, width, height = (box[:, i] for i in range(4))
     width, height = np.where(width > 0, width, 1), np.where(height > 0, height, 1)
-    return np.stack(
-        [2 * (-r - x) / width - 1, 2 * (r - x) / width - 1, 1 - 2 * (r - y) / height, 1 - 2 * (-r - y) / height], 1
-    )
+    return np.stack([2 * (-r - x) / width - 1, 2 * (r - x) / width - 1, 1 - 2 * (r - y) / height, 1 - 2 * (-r - y) / height], 1)

@@ -84,25 +84,26 @@ def _offsets(samples: int) -> Array:
     return 128 + 16 * sample_positions(samples)
 
 
-def triangles(setup: Setup, samples: int) -> Iterator[Quads]:
-    """Covered quads of triangles, in order of primitives."""
-    edges, _ = triangle_linear(setup.x, setup.y)
-    a, b, c = edges[:, :, 0], edges[:, :, 1], edges[:, :, 2]
+def polygons(x: Array, y: Array, rectangle: Array, samples: int) -> Iterator[Quads]:
+    """Covered quads of convex polygons ``x, y (T, K)`` that turn clockwise on the screen, in order."""
+    to_x, to_y = np.roll(x, -1, axis=1), np.roll(y, -1, axis=1)
+    a, b = y - to_y, to_x - x
+    c = -(a * x + b * y)
     top_left = (a > 0) | (a == 0) & (b > 0)
     c = c - np.where(top_left, 0, 1)  # inside: >= 0
     offsets = _offsets(samples)
     low, high = int(offsets.min()), int(offsets.max())
-    left = np.maximum(setup.rectangle[:, 0], (setup.x.min(1) - high + 255) // SUBPIXEL)
-    top = np.maximum(setup.rectangle[:, 1], (setup.y.min(1) - high + 255) // SUBPIXEL)
-    right = np.minimum(setup.rectangle[:, 2], (setup.x.max(1) - low) // SUBPIXEL + 1)
-    bottom = np.minimum(setup.rectangle[:, 3], (setup.y.max(1) - low) // SUBPIXEL + 1)
+    left = np.maximum(rectangle[:, 0], (x.min(1) - high + 255) // SUBPIXEL)
+    top = np.maximum(rectangle[:, 1], (y.min(1) - high + 255) // SUBPIXEL)
+    right = np.minimum(rectangle[:, 2], (x.max(1) - low) // SUBPIXEL + 1)
+    bottom = np.minimum(rectangle[:, 3], (y.max(1) - low) // SUBPIXEL + 1)
     for t, qx, qy in _boxes(left, top, right, bottom):
         px, py = _lanes(qx, qy)
         inside = (px >= left[t, None]) & (px < right[t, None]) & (py >= top[t, None]) & (py < bottom[t, None])
         coverage = np.repeat(inside[:, :, None], samples, axis=2)
         at_x = px[:, :, None] * SUBPIXEL + offsets[:, 0]
         at_y = py[:, :, None] * SUBPIXEL + offsets[:, 1]
-        for k in range(3):
+        for k in range(x.shape[1]):
             coverage &= a[t, k, None, None] * at_x + b[t, k, None, None] * at_y + c[t, k, None, None] >= 0
         some = coverage.any(axis=(1, 2))
         if some.any():
@@ -144,37 +145,55 @@ def line_linear(x: Array, y: Array) -> tuple[Array, Array]:
     return out, np.where(divisor == 0, 1, divisor).astype(np.float64)
 
 
+def leaves_diamond(x0: int, y0: int, x1: int, y1: int, cx: Array, cy: Array) -> Array:
+    """Whether a line leaves the diamonds round pixel centres, all in fixed point: the diamond-exit rule.
+
+    A diamond holds its inside, its two lower edges and its bottom corner; for lines steeper than 45 degrees its right corner too.
+    It is left when it meets the line but does not hold the line's end.
+    """
+    half = SUBPIXEL // 2
+    dx, dy = x1 - x0, y1 - y0
+    # Along the diamond's edges: u grows to the lower right, v to the upper right.
+    u0, v0 = (x0 - cx) + (y0 - cy), (x0 - cx) - (y0 - cy)
+    u1, v1 = (x1 - cx) + (y1 - cy), (x1 - cx) - (y1 - cy)
+    misses = (np.minimum(u0, u1) > half) | (np.maximum(u0, u1) <= -half)
+    misses |= (np.maximum(v0, v1) < -half) | (np.minimum(v0, v1) >= half)
+    ends_in = (-half < u1) & (u1 <= half) & (-half <= v1) & (v1 < half)
+    # Across the line: the corners of the diamond that are farthest from it lie at distance ``far``.
+    e, far = dx * (cy - y0) - dy * (cx - x0), half * max(abs(dx), abs(dy))
+    misses |= np.abs(e) > far
+    if abs(dx) >= abs(dy):
+        misses |= e == (far if dx > 0 else -far)  # along or at the top of the diamond
+    else:
+        misses |= e == -half * dy  # through the left corner
+        right = (e == half * dy) & (cy >= min(y0, y1)) & (cy <= max(y0, y1))
+        misses = np.where(e == half * dy, ~right, misses)
+        ends_in |= (u1 == half) & (v1 == half)
+    result: Array = ~misses & ~ends_in
+    return result
+
+
 def line_pixels(x0: int, y0: int, x1: int, y1: int, rectangle: Array) -> tuple[Array, Array]:
-    """Pixels that a line lights by the diamond-exit rule. Fixed-point ends."""
-    if (x0, y0) == (x1, y1):
+    """Pixels ``(x, y)`` that an aliased line lights. Fixed-point ends."""
+    dx, dy = x1 - x0, y1 - y0
+    if not dx and not dy:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    wide = abs(x1 - x0) >= abs(y1 - y0)
-    if not wide:
-        columns, rows = line_pixels(y0, x0, y1, x1, rectangle[[1, 0, 3, 2]])
-        return rows, columns
-    first = max(int(rectangle[0]), min(x0, x1) // SUBPIXEL - 1)
-    last = min(int(rectangle[2]) - 1, max(x0, x1) // SUBPIXEL + 1)
-    columns = np.arange(first, last + 1)
-    slope = (y1 - y0) / (x1 - x0)
-    middle = np.floor((y0 + (columns * 256 + 128 - x0) * slope) / SUBPIXEL).astype(np.int64)
-    columns = np.repeat(columns, 3)
-    rows = (middle[:, None] + np.array([-1, 0, 1])).reshape(-1)
-    keep = (rows >= rectangle[1]) & (rows < rectangle[3])
-    columns, rows = columns[keep], rows[keep]
-    # Distances from diamond centres; lower and right sides belong to a diamond: its centre is a hair lower and further right.
-    cx, cy = columns * 256.0 + 128 + 1e-6, rows * 256.0 + 128 + 1e-4
-    dx, dy = float(x1 - x0), float(y1 - y0)
-
-    def distance(t: Array | float) -> Array:
-        out: Array = np.abs(x0 + dx * t - cx) + np.abs(y0 + dy * t - cy)
-        return out
-
-    nearest = np.minimum(distance(0.0), distance(1.0))
-    nearest = np.minimum(nearest, distance(np.clip((cx - x0) / dx, 0, 1)))
-    if dy:
-        nearest = np.minimum(nearest, distance(np.clip((cy - y0) / dy, 0, 1)))
-    lit = (nearest < 128) & (distance(1.0) >= 128)
-    return columns[lit], rows[lit]
+    wide = abs(dx) >= abs(dy)
+    # Along the major axis every pixel that the line reaches; across it the one that the line's middle goes through, and its
+    # neighbours.
+    m0, m1, n0 = (x0, x1, y0) if wide else (y0, y1, x0)
+    low, high = (rectangle[0], rectangle[2]) if wide else (rectangle[1], rectangle[3])
+    first, last = max(int(low), min(m0, m1) // SUBPIXEL - 1), min(int(high) - 1, max(m0, m1) // SUBPIXEL + 1)
+    major = np.arange(first, last + 1)
+    rise, run = (dy, dx) if wide else (dx, dy)
+    middle = (n0 * run + (major * SUBPIXEL + 128 - m0) * rise) * (1 if run > 0 else -1) // (SUBPIXEL * abs(run))
+    minor = (middle[:, None] + np.array([-1, 0, 1])).reshape(-1)
+    major = np.repeat(major, 3)
+    px, py = (major, minor) if wide else (minor, major)
+    keep = (px >= rectangle[0]) & (px < rectangle[2]) & (py >= rectangle[1]) & (py < rectangle[3])
+    px, py = px[keep], py[keep]
+    lit = leaves_diamond(x0, y0, x1, y1, px * SUBPIXEL + 128, py * SUBPIXEL + 128)
+    return px[lit], py[lit]
 
 
 def from_pixels(primitive: Array, x: Array, y: Array, samples: int) -> Iterator[Quads]:
@@ -197,9 +216,7 @@ def lines(setup: Setup, ends: Array, samples: int) -> Iterator[Quads]:
     parts: list[tuple[Array, Array, Array]] = []
     count = 0
     for t, a, b in ends.tolist():
-        px, py = line_pixels(
-            int(setup.x[t, a]), int(setup.y[t, a]), int(setup.x[t, b]), int(setup.y[t, b]), setup.rectangle[t]
-        )
+        px, py = line_pixels(int(setup.x[t, a]), int(setup.y[t, a]), int(setup.x[t, b]), int(setup.y[t, b]), setup.rectangle[t])
         parts.append((np.full(len(px), t), px, py))
         count += len(px)
         if count > 4 * QUADS:
@@ -215,24 +232,15 @@ def _pixels(parts: list[tuple[Array, Array, Array]], samples: int) -> Iterator[Q
         yield from from_pixels(unique[:, 0], unique[:, 2], unique[:, 1], samples)
 
 
-def fat_lines(setup: Setup) -> Setup:
-    """Multisampled lines as two triangles each, which keep the line's weights."""
-    x0, y0, x1, y1 = (v.astype(np.float64) for v in (setup.x[:, 0], setup.y[:, 0], setup.x[:, 1], setup.y[:, 1]))
-    length = np.maximum(np.hypot(x1 - x0, y1 - y0), 1e-9)
-    nx, ny = -(y1 - y0) / length * _HALF_LINE * SUBPIXEL, (x1 - x0) / length * _HALF_LINE * SUBPIXEL
-    corner_x = np.rint(np.stack([x0 - nx, x1 - nx, x1 + nx, x0 + nx], 1)).astype(np.int64)
-    corner_y = np.rint(np.stack([y0 - ny, y1 - ny, y1 + ny, y0 + ny], 1)).astype(np.int64)
-    return _two_triangles(setup, corner_x, corner_y)
+def fat_lines(setup: Setup) -> tuple[Array, Array]:
+    """Corners ``x, y (T, 4)`` of multisampled lines."""
+    dx, dy = (v[:, 1].astype(np.float64) - v[:, 0] for v in (setup.x, setup.y))
+    length = np.maximum(np.sqrt(dx * dx + dy * dy), 1e-9)
+    nx, ny = (np.rint(d / length * _HALF_LINE * SUBPIXEL).astype(np.int64) for d in (-dy, dx))
+    x0, y0, x1, y1 = setup.x[:, 0], setup.y[:, 0], setup.x[:, 1], setup.y[:, 1]
+    return np.stack([x0 - nx, x1 - nx, x1 + nx, x0 + nx], 1), np.stack([y0 - ny, y1 - ny, y1 + ny, y0 + ny], 1)
 
 
-def point_squares(setup: Setup) -> Setup:
-    """Points as squares of one pixel."""
-    x, y = setup.x[:, :1], setup.y[:, :1]
-    return _two_triangles(setup, x + np.array([-128, 128, 128, -128]), y + np.array([-128, -128, 128, 128]))
-
-
-def _two_triangles(setup: Setup, corner_x: Array, corner_y: Array) -> Setup:
-    twice = setup.pick(np.repeat(np.arange(len(setup)), 2))
-    for i, which in enumerate(([0, 1, 2], [0, 2, 3])):
-        twice.x[i::2], twice.y[i::2] = corner_x[:, which], corner_y[:, which]
-    return twice
+def point_squares(setup: Setup) -> tuple[Array, Array]:
+    """Corners ``x, y (T, 4)`` of points: squares of one pixel."""
+    return setup.x[:, :1] + np.array([-128, 128, 128, -128]), setup.y[:, :1] + np.array([-128, -128, 128, 128])

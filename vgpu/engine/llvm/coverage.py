@@ -1,0 +1,191 @@
+"""Which samples of a tile's pixels a primitive covers, stamp by stamp.
+
+A :class:`Coverage` is written into a pixel function: :meth:`~Coverage.begin` looks at a record, :meth:`~Coverage.row` at a pair of
+rows, :meth:`~Coverage.stamp` answers for (W/2) x 2 pixels. Convex shapes (triangles, quads) have exact edge functions, lines the
+diamond-exit rule.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Final
+
+from .bins import convex_edges
+from .builder import F64, I1, I32, I64, Value, Variable
+from .records import HIDDEN_SHIFT, LINE, Shape
+
+if TYPE_CHECKING:
+    from .pixel import PixelFunction
+
+#: Sample positions, 1/16 pixel from the centre.
+SAMPLES: Final = {
+    1: ((0, 0),),
+    2: ((4, 4), (-4, -4)),
+    4: ((-2, -6), (6, -2), (-6, 2), (2, 6)),
+    8: ((1, -3), (-1, 3), (5, 1), (-3, -5), (-5, 5), (-7, -1), (3, 7), (7, -7)),
+}
+#: Edge functions change by less than this inside a pair of rows of a tile (steps are below 2**24): beyond it their sign is settled.
+LARGEST: Final = (1 << 30) - 1
+#: Farther away than any pixel, in fixed point.
+_FAR: Final = float(1 << 28)
+
+
+class Coverage:
+    """See the module docstring."""
+
+    def __init__(self, at: PixelFunction) -> None:
+        self.at, self.f, self.samples = at, at.f, at.key.samples
+        self.shape = at.key.shape
+
+    def begin(self) -> None:
+        """A record: ``at.record`` and ``at.flags``."""
+        raise NotImplementedError
+
+    def row(self, start: Value, last: Value, y: Value) -> tuple[Value, Value]:
+        """Rows ``y`` and ``y + 1``, stamps from ``start`` to ``last``: the first and last that matter."""
+        raise NotImplementedError
+
+    def stamp(self, x: Value, y: Value, full: Value, box: tuple[Value, Value, Value, Value], masks: list[Variable]) -> None:
+        """Take the samples out of ``masks`` that are not covered. ``box``: left, top, width - 1, height - 1 of the pixels that may
+        be drawn.
+        """
+        raise NotImplementedError
+
+    def in_box(self, x: Value, y: Value, box: tuple[Value, Value, Value, Value]) -> Value:
+        """The pixels of a stamp that may be drawn."""
+        return ((x - box[0]) + self.at.lane_x).ule(box[2]) & ((y - box[1]) + self.at.lane_y).ule(box[3])
+
+
+class ConvexCoverage(Coverage):
+    """Inside all edges of a triangle or quad, sample by sample."""
+
+    def begin(self) -> None:
+        f, at = self.f, self.at
+        edges = convex_edges(f, self.shape, at.record)
+        # Edge functions at pixel (0, 0) of each sample, in units of 256: exact, since steps from pixel to pixel are whole.
+        self.constants = [
+            [(c + a * (128 + 16 * sx) + b * (128 + 16 * sy)) >> 8 for a, b, c in edges] for sx, sy in SAMPLES[self.samples]
+        ]
+        self.edges = [(a, b) for a, b, _ in edges]
+        self.steps = [(a.trunc(I32), b.trunc(I32)) for a, b in self.edges]
+        self.lane_edges = [at.lane_x * a + at.lane_y * b for a, b in self.steps]
+
+    def row(self, start: Value, last: Value, y: Value) -> tuple[Value, Value]:
+        # Inside a pair of rows edge functions stay within 32 bits of where they can change sign.
+        f = self.f
+        self.start = start
+        self.values = [
+            [
+                f.max(f.min(k + a * start.sext(I64) + b * y.sext(I64), LARGEST), -LARGEST).trunc(I32) + lanes
+                for k, (a, b), lanes in zip(constants, self.edges, self.lane_edges, strict=True)
+            ]
+            for constants in self.constants
+        ]
+        return start, last
+
+    def stamp(self, x: Value, y: Value, full: Value, box: tuple[Value, Value, Value, Value], masks: list[Variable]) -> None:
+        with self.f.if_(full ^ True):
+            inside = self.in_box(x, y, box)
+            right = x - self.start
+            offsets = [a * right for a, _ in self.steps]
+            for mask, values in zip(masks, self.values, strict=True):
+                mask.set((reduce(or_, (v + o for v, o in zip(values, offsets, strict=True))) >= 0) & inside)
+
+
+class LineCoverage(Coverage):
+    """Diamonds that a line, or one of the lines round a triangle, leaves; all samples of a pixel are covered or none."""
+
+    def begin(self) -> None:
+        f, at = self.f, self.at
+        self.segments: list[_Line] = []
+        for k in range(1 if self.shape is Shape.LINE else 3):
+            drawn = (at.flags & (1 << (HIDDEN_SHIFT + k))).eq(0) if self.shape is Shape.WIREFRAME else f.value(1, I1)
+            ends = [at.word(LINE[n] + (k + i) % 3) for i in (0, 1) for n in "xy"]
+            self.segments.append(_Line(at, ends, drawn))
+
+    def row(self, start: Value, last: Value, y: Value) -> tuple[Value, Value]:
+        f = self.f
+        for s in self.segments:
+            s.row(y)
+        low, high = self.segments[0].low, self.segments[0].high
+        for s in self.segments[1:]:
+            low, high = f.min(low, s.low), f.max(high, s.high)
+        return f.max(start, low & ~(self.at.half - 1)), f.min(last, high)
+
+    def stamp(self, x: Value, y: Value, full: Value, box: tuple[Value, Value, Value, Value], masks: list[Variable]) -> None:
+        f = self.f
+        lit = f.var(self.at.mvec, 0)
+        for s in self.segments:
+            with f.if_((s.low < x + self.at.half) & (s.high >= x)):
+                lit.set(lit.get() | s.leaves(x, y))
+        inside = lit.get() & self.in_box(x, y, box)
+        for mask in masks:
+            mask.set(inside)
+
+
+class _Line:
+    """A line in fixed point and the diamond-exit rule for it.
+
+    A diamond holds its inside, its two lower edges and its bottom corner; for lines steeper than 45 degrees its right corner too.
+    It is left when it meets the line but does not hold the line's end.
+    """
+
+    def __init__(self, at: PixelFunction, ends: list[Value], drawn: Value) -> None:
+        f = self.f = at.f
+        self.at = at
+        self.x0, self.y0, x1, y1 = ends
+        self.dx, self.dy = dx, dy = x1 - self.x0, y1 - self.y0
+        self.wide_dx, self.wide_dy = dx.to_float(F64), dy.to_float(F64)
+        ax, ay = f.abs(self.wide_dx), f.abs(self.wide_dy)
+        self.steep = ay > ax
+        self.far = f.max(ax, ay) * 128.0
+        # A line through this corner of a diamond, and nothing else of it, misses it.
+        self.excluded = self.steep.select(self.wide_dy * -128.0, (dx > 0).select(self.far, -self.far))
+        # The pixels whose diamonds it may meet; in a row, those near where it crosses the row's centre.
+        self.left, self.right = (f.min(self.x0, x1) - 1) >> 8, f.max(self.x0, x1) >> 8
+        self.top, self.bottom = (f.min(self.y0, y1) - 1) >> 8, f.max(self.y0, y1) >> 8
+        self.bottom = drawn.select(self.bottom, self.top - 2)
+        flat = dy.eq(0)
+        self.lean = flat.select(0.0, self.wide_dx / flat.select(1.0, self.wide_dy))
+        self.reach = flat.select(_FAR, self.far / flat.select(1.0, ay)) + f.abs(self.lean) * 256.0
+
+    def row(self, y: Value) -> None:
+        """Rows ``y`` and ``y + 1``: the pixels from ``low`` to ``high`` may be lit."""
+        f = self.f
+        down = ((y << 8) + 128 - self.y0).to_float(F64)
+        middle = self.x0.to_float(F64) + self.lean * down
+        here = (y + 1 >= self.top) & (y <= self.bottom)
+        low, high = (f.max(f.min(v, _FAR), -_FAR).to_int() >> 8 for v in (middle - self.reach, middle + self.reach))
+        self.low = here.select(f.max(low - 1, self.left), f.value(1 << 24, I32))
+        self.high = here.select(f.min(high + 1, self.right), f.value(-1, I32))
+
+    def leaves(self, x: Value, y: Value) -> Value:
+        """The pixels of a stamp whose diamonds it leaves."""
+        f, dx, dy = self.f, self.dx, self.dy
+        cx = ((self.at.lane_x + x) << 8) + (128 - self.x0)  # centres, from the line's start
+        cy = ((self.at.lane_y + y) << 8) + (128 - self.y0)
+        # The ends from the centres, along the diamond's edges: u grows to the lower right, v to the upper right.
+        u0, v0 = -(cx + cy), cy - cx
+        u1, v1 = u0 + (dx + dy), v0 + (dx - dy)
+        misses = (f.min(u0, u1) > 128) | (f.max(u0, u1) <= -128) | (f.max(v0, v1) < -128) | (f.min(v0, v1) >= 128)
+        ends_in = (u1 > -128) & (u1 <= 128) & (v1 >= -128) & (v1 < 128)
+        # Across the line: the corners of the diamond that are farthest from it lie at distance ``far``. Exact in f64.
+        e = self.wide_dx * cy.to_float(F64) - self.wide_dy * cx.to_float(F64)
+        misses = misses | (f.abs(e) > self.far) | e.eq(self.excluded)
+        corner = e.eq(self.wide_dy * 128.0) & self.steep
+        within = (cy >= f.min(dy, 0)) & (cy <= f.max(dy, 0))
+        misses = corner.select(~within, misses)
+        ends_in = ends_in | (u1.eq(128) & v1.eq(128) & self.steep)
+        result: Value = ~(misses | ends_in)
+        return result
+
+
+COVERAGE: Final[dict[Shape, type[Coverage]]] = {
+    Shape.TRIANGLE: ConvexCoverage,
+    Shape.QUAD: ConvexCoverage,
+    Shape.LINE: LineCoverage,
+    Shape.WIREFRAME: LineCoverage,
+}
+
+__all__ = ["COVERAGE", "SAMPLES", "Coverage"]
