@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
-from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -52,6 +51,7 @@ FEW_PACKETS: Final = 128
 _OPS: Final = max(Op) + 1
 #: As plain integers, for the loop over the packets.
 _STREAM_OUTPUT, _PREDICATION = int(Op.SET_STREAM_OUTPUT), int(Op.SET_PREDICATION)
+_DRAWS: Final = frozenset(map(int, (Op.DRAW, Op.DRAW_INDEXED)))
 _SLOTS: Final = len(Stage) << 8 | 0xFF  #: beyond every slot that an op may have
 _PREDICATED: Final = frozenset(
     (
@@ -197,7 +197,12 @@ class Execution:
         bindings, version = self.state.bindings, self.state.version
         unknown_length = not self._engine.marks_loops
         since = 0
-        for i, (op, slot, address, _) in enumerate(islice(_heads(packets), end)):
+        ops, slots, addresses = (packets[name].tolist() for name in ("op", "slot", "address"))
+        following = 0
+        while following < end:
+            i = following
+            following += 1
+            op, slot, address = ops[i], slots[i], addresses[i]
             if op < 0x40:
                 if not op:
                     continue
@@ -228,6 +233,13 @@ class Execution:
                 yield from work
             since = 0
             yield None
+            if op in _DRAWS and following < end and not bindings.get(_PREDICATION):
+                following, work = self._engine.go_on(self.state, packets, following, end)
+                if following > i + 1:
+                    self.packet = following - 1
+                    if work is not None:
+                        yield from work
+                    yield None
         self.packet = end
         if bad is not None:
             raise FaultError(bad[1], bad[2], address=int(packets[end]["address"]))

@@ -149,6 +149,16 @@ class Memory:
         offset = self._offset(address, extent)
         return (self._bytes if write else self._read_only)[offset : offset + extent]
 
+    @property
+    def aperture_pointer(self) -> int:
+        """Host address of the aperture."""
+        return self._host + self._aperture_offset
+
+    @property
+    def bound_pointer(self) -> int:
+        """Host address of a u32 for each aperture page: 0 for pages that are unbound. Stays the same for life."""
+        return int(self._bound.ctypes.data)
+
     # --- announcements ----------------------------------------------------------------------------------------------
 
     def add_memory(self, memory_id: int, size: int, descriptor: int | None) -> None:

@@ -99,6 +99,15 @@ class Engine(ABC):
     def draw(self, state: PipelineState, call: DrawCall) -> Iterator[Step]:
         """Draw."""
 
+    def go_on(self, state: PipelineState, packets: npt.NDArray[np.void], first: int, end: int) -> tuple[int, Iterator[Step] | None]:
+        """Behind a draw that was just made: carry out state packets and draws from ``first`` up to ``end`` without the command
+        processor, as far as the engine can. ``packets``: PACKET records, valid ones.
+
+        Returns the first packet that was not carried out, and what is left to do of the last one that was. Nothing faults here:
+        what may fault is left to the command processor.
+        """
+        return first, None
+
     @abstractmethod
     def dispatch(self, state: PipelineState, groups: tuple[int, int, int]) -> Iterator[Step]:
         """Run the compute shader over ``groups`` thread groups."""

@@ -25,7 +25,9 @@ from wddm.hw.packets import Op, QueryKind, Stage, Topology
 
 from . import front, primitives, records
 from .bindings import unpack_packet
+from .followed import FOLLOWED
 from .pipeline import Bound, DrawPipeline, Elements, Program, cull_bits
+from .runs import Runs
 from .shader_errors import UnsupportedError
 from .stages import rasterized_corners
 from .stream_output import StreamOutput
@@ -51,14 +53,12 @@ _unpack_buffer: Final[Callable[[Any], tuple[int, int, int]]] = struct.Struct("<4
 _VERTEX_BUFFER: Final = struct.Struct("<QII")
 assert _VERTEX_BUFFER.size == records.VERTEX_BUFFER.itemsize
 _BUFFERS: Final = records.offset(records.FRONT, "buffers")
-#: The state that a draw follows: its versions as one tuple. Constant buffers, which change most, have their own.
-_FOLLOWED: Final = (1, 8, 9, 0xB, 0xC, 0xD, 0xF, 0x10, 3, 4, 5, 0xA, 0x11, 0x12, 0xE, 6, 7)
-_versions: Final = itemgetter(*_FOLLOWED)
+_versions: Final = itemgetter(*FOLLOWED)
 #: Places in that tuple. What is before _VIEWPORT may change the compiled functions.
 (_SHADER, _LAYOUT, _TOPOLOGY, _TARGETS, _DEPTH_TARGET, _BLEND, _DEPTH, _RASTERIZER, _RESOURCES, _SAMPLERS, _UAVS, _STREAMS,
- _VIEWPORT, _SCISSOR, _FACTOR, _VERTICES, _INDICES) = range(len(_FOLLOWED))  # fmt: skip
+ _VIEWPORT, _SCISSOR, _FACTOR, _VERTICES, _INDICES) = range(len(FOLLOWED))  # fmt: skip
 _CONSTANTS: Final = int(Op.SET_CONSTANT_BUFFER)
-_UNSEEN: Final = (-1,) * len(_FOLLOWED)
+_UNSEEN: Final = (-1,) * len(FOLLOWED)
 #: Statistics in FRONT that queries ask for.
 _TALLIES: Final = [
     "hs_invocations", "ds_invocations", "gs_invocations", "gs_primitives",
@@ -154,7 +154,7 @@ class DrawState:
         self.front_bytes = (ctypes.c_char * records.FRONT.itemsize).from_address(self.front_pointer)
         f = self.front
         f["pass"], f["stop"], f["scratch"] = engine.pass_pointer, engine.stop.address, engine.scratch_pointer
-        for op in (*_FOLLOWED, _CONSTANTS):
+        for op in (*FOLLOWED, _CONSTANTS):
             state.version.setdefault(op, 0)
         self.now: tuple[int, ...] = _UNSEEN  #: versions that the last draw met
         self.seen: tuple[int, ...] = _UNSEEN  #: versions of what was taken apart
@@ -199,6 +199,14 @@ class DrawState:
         for stage, b in self.stages.items():
             f[f"{stage.name.lower()}_block"] = b.pointer
         self.streams: list[tuple[int, int]] = []  #: address and extent of what stream output writes
+        self.record_limit = RECORD_LIMIT
+        self.runs = Runs(self)
+
+    @property
+    def settled(self) -> bool:
+        """Whether the records are those of the state as it is now."""
+        versions = self.state.version
+        return bool(self.draw_pointer) and _versions(versions) == self.now and versions[_CONSTANTS] == self.constants_version
 
     # -- the hot path -------------------------------------------------------------------------------------------------
     def prepare(self, call: DrawCall) -> int:
@@ -272,7 +280,11 @@ class DrawState:
 
     def moved(self) -> None:
         """A flush came between two calls of the front end for one draw: new records, same place in the draw."""
-        self._renew()
+        now = _versions(self.state.version)
+        if now == self.now:
+            self._renew()
+        else:
+            self._follow(now, self.indexed)  # a run has changed state
         self._constants()
         self._record()
         struct.pack_into("<2Q", self.front_bytes, 0, self.vs_pointer, self.draw_pointer)

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from vgpu.engine import DrawCall, Engine, Packet, PipelineState, Step, StopWord
 from vgpu.engine.reference import ReferenceEngine
@@ -101,6 +102,7 @@ class LlvmEngine(Engine):
         self._pass_views: tuple[list[tuple[int, ResolvedView]], ResolvedView | None] = ([], None)
         #: What waiting pixels read: pages of constants, and views.
         self._constant_pages: set[int] = set()
+        self._constant_ranges: list[tuple[int, int]] = []
         self._used: dict[int, ResolvedView] = {}
         p = self._pass
         p["raster"], p["thread_scratch"] = self.pipelines.raster(), self._thread_pointers.ctypes.data
@@ -135,6 +137,10 @@ class LlvmEngine(Engine):
         self._constant_pages.add(address >> 12)
         if (address & 4095) + extent > 4096:
             self._constant_pages.update(range(address >> 12, ((address + extent - 1) >> 12) + 1))
+
+    def use_constant_range(self, start: int, end: int) -> None:
+        """Waiting pixels read some of the bytes between two addresses."""
+        self._constant_ranges.append((start, end))
 
     def load_program(self, state: PipelineState, stage: Stage) -> Program | None:
         """The program bound to a stage. Raises FaultError."""
@@ -225,6 +231,29 @@ class LlvmEngine(Engine):
         if pipeline.has_effects:
             self.flush(state, parallel=False)
         return iter(_NOTHING)
+
+    def go_on(self, state: PipelineState, packets: npt.NDArray[np.void], first: int, end: int) -> tuple[int, Iterator[Step] | None]:
+        """Carry out packets behind a draw in machine code; see :meth:`vgpu.engine.Engine.go_on`."""
+        d = self._states.get(id(state))
+        if (
+            d is None
+            or d.state is not state
+            or self._owner is not state
+            or self.target_owner is not d
+            or self.epoch != d.epoch
+            or d.pipeline is None
+            or d.pipeline.has_loop
+            or d.pipeline.has_effects
+            or d.between
+            or d.streams
+            or d.refusal
+            or state.queries
+            or d.counting
+            or not d.settled
+        ):
+            return first, None
+        following, full = d.runs.go_on(state, packets, first, end)
+        return (following + 1, self._go_on(state, d)) if full else (following, None)
 
     def _draw_with_loop(self, state: PipelineState, d: DrawState) -> Iterator[Step]:
         """The same for programs that may not end: says so first."""
@@ -338,6 +367,7 @@ class LlvmEngine(Engine):
             self.weight = 1
             self._keep.clear()
             self._constant_pages.clear()
+            self._constant_ranges.clear()
             self._used.clear()
         self._check_stop()
 
@@ -356,6 +386,8 @@ class LlvmEngine(Engine):
     def _overlaps(self, address: int, extent: int) -> bool:
         """Whether a write touches a surface or resource that waiting work uses."""
         end = address + extent
+        if any(start < end and address < stop for start, stop in self._constant_ranges):
+            return True
         views = list(self._used.values())
         colors, depth = self._pass_views
         views += [v for _, v in colors] + ([depth] if depth is not None else [])

@@ -30,7 +30,7 @@ from wddm.hw.isa import Op as Isa
 from wddm.hw.isa_check import check
 from wddm.hw.packets import Op, Stage, Topology
 
-from . import compute, formats, front, merger, pixel, raster, vertex
+from . import compute, formats, front, merger, pixel, raster, run_function, vertex
 from .analysis import instructions
 from .bindings import Bindings, ResolvedSampler, ResolvedView
 from .jit import Code, Jit
@@ -201,6 +201,10 @@ class Pipelines:
     def raster(self) -> int:
         """The tile loop."""
         return self.part("raster", (), raster.compile_raster)["raster"]
+
+    def run(self) -> int:
+        """The loop over runs of small draws."""
+        return self.part("run", (), run_function.compile_run)["run"]
 
     def bind(self, state: PipelineState, program: Program) -> Bound:
         """Resolve the views, samplers and unordered access views that a program uses. Raises FaultError."""
