@@ -133,6 +133,7 @@ class Context:
                 continue
             handler = self._handlers.get(command.op)
             if handler is None:
+                # DEVIATES: patches (DRAWRECTPATCH, DRAWTRIPATCH) and COMPOSERECTS are refused with DDERR_UNSUPPORTED.
                 raise CommandError.unsupported(f"{command.op.name} is not supported")
             pending = handler(command)
             if isawaitable(pending):

@@ -1,4 +1,7 @@
-"""Programmable shaders of DirectX 8 and 9: declarations, functions and pixel shaders by handle."""
+"""Programmable shaders of DirectX 8 and 9: declarations, functions and pixel shaders by handle.
+
+DEVIATES: shader code is refused with DDERR_UNSUPPORTED, as by a driver whose caps tell shader versions of 0.0.
+"""
 
 from __future__ import annotations
 
