@@ -160,7 +160,8 @@ class Jit:
         self._version = f"{llvmlite.__version__} {llvm.llvm_version_info} {cpu} {features}".encode()
         self._machines: dict[int, Any] = {}
         self._features = features
-        self._linker = llvm.create_lljit_compiler(self._machine(2, fresh=True))
+        # This linker places all of an object side by side; the default one may put code and constants too far apart to reach.
+        self._linker = llvm.create_lljit_compiler(self._machine(2, fresh=True), use_jit_link=True)
         self._codes: OrderedDict[str, Code] = OrderedDict()
         self._limit = memory_entries
         self._serial = 0
