@@ -115,7 +115,7 @@ class Generator:
         r, add = self.r, self.lines.append
         kind = r.random()
         if kind < 0.5 or self.counters > 14:
-            loops, self.loops = self.loops, 0  # breaks inside would leave an outer loop: allowed, but seldom what is tested
+            loops, self.loops = self.loops, self.loops if r.random() < 0.5 else 0  # with breaks inside, or without
             add(f"if{'.z' if r.random() < 0.3 else ''} r{r.randrange(6)}")
             self.body(depth + 1)
             if r.random() < 0.5:

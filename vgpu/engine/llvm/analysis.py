@@ -235,8 +235,11 @@ def _liveness(code: list[Instruction], pairs: dict[int, int], temp_count: int) -
             elif op == Op.ENDLOOP:
                 begin, after = pairs[i], live
                 head = 0
+                # Lanes that have left the loop do not come back to its head; those that go on with the next turn do.
+                comes_back = any(ins[0] in (Op.CONTINUE, Op.CONTINUEC) for ins in code[begin + 1 : i])
                 while True:
-                    inside = back(begin + 1, i, head, [*exits, ("loop", after, head)], inactive | after | head)
+                    others = inactive | after | (head if comes_back else 0)
+                    inside = back(begin + 1, i, head, [*exits, ("loop", after, head)], others)
                     if inside | head == head:
                         break
                     head |= inside

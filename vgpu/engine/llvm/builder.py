@@ -326,6 +326,30 @@ class Variable:
         self.f.line(f"store {x}, {self.pointer}")
 
 
+class MaskVariable(Variable):
+    """A mutable mask, kept as integers of all ones or 0: what crosses blocks as bits would be repacked in each of them.
+
+    Where masks are combined over several blocks, :attr:`wide` keeps the optimiser from making bits of them again.
+    """
+
+    __slots__ = ()
+
+    @property
+    def wide(self) -> Value:
+        """Its value now, as lanes of all ones or 0."""
+        wide = I32.vector(self.type.lanes)
+        return self.f.emit(wide, f"load {wide}, {self.pointer}")
+
+    def get(self) -> Value:
+        """Its value now."""
+        return self.wide < 0
+
+    def set(self, x: Number) -> None:
+        """Give it a value: a mask, or lanes of all ones or 0."""
+        mask = self.f.value(x, self.type)
+        self.f.line(f"store {mask.sext(I32)}, {self.pointer}")
+
+
 class Loop:
     """A loop under construction."""
 
@@ -470,12 +494,19 @@ class Function:
         """The lanes of ``a``, then those of ``b``."""
         return a.shuffle(range(a.type.lanes + b.type.lanes), b)
 
+    def mask(self, lanes: int, initial: Number | None = None) -> MaskVariable:
+        """A local mask."""
+        v = self.var(I1.vector(lanes), initial)
+        assert isinstance(v, MaskVariable)
+        return v
+
     def var(self, t: Type, initial: Number | None = None) -> Variable:
         """A local variable, set here when ``initial`` is given."""
         self._count += 1
         pointer = Value(self, PTR, f"%p{self._count}")
-        self._entry.append(f"{pointer.name} = alloca {t}")
-        v = Variable(self, t, pointer)
+        is_mask = t.bits == 1 and t.lanes > 0
+        self._entry.append(f"{pointer.name} = alloca {I32.vector(t.lanes) if is_mask else t}")
+        v = MaskVariable(self, t, pointer) if is_mask else Variable(self, t, pointer)
         if initial is not None:
             v.set(initial)
         return v
@@ -564,10 +595,9 @@ class Function:
         """A mask as an integer, lane 0 lowest."""
         return self.emit(Type("i", mask.type.lanes), f"bitcast {mask} to i{mask.type.lanes}")
 
-    def bits_mask(self, bits: Value) -> Value:
-        """The mask with these bits."""
-        t = I1.vector(bits.type.bits)
-        return self.emit(t, f"bitcast {bits} to {t}")
+    def bits_mask(self, bits: Value, lanes: int) -> Value:
+        """The mask with the low ``lanes`` bits of an i32."""
+        return (self.splat(bits, lanes) & self.vector(I32, [1 << i for i in range(lanes)])).ne(0)
 
     # -- memory -------------------------------------------------------------------------------------------------------
     def offset(self, pointer: Value, bytes: Number) -> Value:

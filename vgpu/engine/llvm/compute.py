@@ -327,7 +327,7 @@ class _Barriers:
             self.stage.vector = v
             t.reset()
             place = f.index(self.live, narrow, v)
-            t.begin(f.bits_mask(f.load(narrow, place)))
+            t.begin(f.bits_mask(f.load(narrow, place).zext(I32), self.lanes))
             live = t.regions[0].live
             for kind, _, _ in self.ends[1:]:
                 t.regions.append(_Region("loop" if kind == "loop" else "if", live, alive=live))

@@ -93,7 +93,7 @@ def depth_stencil(
         z = f.saturate(z)
     new = plain_depth(f, z, bits, is_float)
     before = mask.get()
-    words = rows.load(before)
+    words = rows.load(lambda: before)
     old = words[0] if bits in (16, 32) else words[0] & 0xFF_FFFF
     stencil_word = words[1] & 255 if size == 8 else words[0].shr(24)
     shown = (new.bits(F32), old.bits(F32)) if is_float else (new, old)
@@ -117,16 +117,20 @@ def depth_stencil(
         stencil = (updated & key.write_mask) | (stencil_word & (255 & ~key.write_mask))
     if write:
         depth_write = key.write and key.test
+
+        def written() -> Value:
+            return before if stencil is not None else depth_ok
+
         if size == 8:
             second = words[1] if stencil is None else (words[1] & ~255) | stencil
             first = depth_ok.select(new, old) if depth_write else old
             if depth_write or stencil is not None:
-                rows.store([first, second], before if stencil is not None else depth_ok)
+                rows.store([first, second], written, old=words)
         elif bits == 24:
             low = depth_ok.select(new, old) if depth_write else old
             high = (stencil_word if stencil is None else stencil) << 24
             if depth_write or stencil is not None:
-                rows.store([low | high], before if stencil is not None else depth_ok)
+                rows.store([low | high], written, old=words)
         elif depth_write:
-            rows.store([new], depth_ok)
+            rows.store([new], written, old=words)
     mask.set(depth_ok)

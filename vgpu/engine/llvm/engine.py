@@ -31,7 +31,7 @@ from . import front, pixel, records, surfaces
 from .bindings import Bindings, ResolvedView, unpack_packet
 from .compute import ARGUMENTS
 from .draws import RECORD_BYTES, DrawState
-from .jit import DiskCache, Jit, default_cache_directory, lane_count
+from .jit import DiskCache, Jit, default_cache_directory, lane_counts
 from .pipeline import Pipelines, Program, packet
 from .records import CHUNK, PASS, TILE
 from .shader_errors import UnsupportedError
@@ -62,10 +62,10 @@ class LlvmEngine(Engine):
         self, memory: Memory, stop: StopWord, threads: int = 1, *, lanes: int | None = None, cache: DiskCache | None = None
     ) -> None:
         super().__init__(memory, stop, threads)
-        self.lanes = lanes or lane_count()
+        self.lanes, self.wide = (lanes, lanes) if lanes else lane_counts()
         self.jit = Jit(cache if cache is not None else DiskCache(default_cache_directory()))
         self.bindings = Bindings(memory)
-        self.pipelines = Pipelines(self.jit, self.bindings, self.lanes, _FRONT_FUNCTION)
+        self.pipelines = Pipelines(self.jit, self.bindings, (self.lanes, self.wide), _FRONT_FUNCTION)
         self.reference = ReferenceEngine(memory, stop)
         self.fallbacks: Counter[str] = Counter()
         self.workers = Workers(threads)
@@ -84,7 +84,7 @@ class LlvmEngine(Engine):
         self._cursors = np.empty(0, np.uint32)
         self._scratch = np.zeros(front.scratch_bytes(self.lanes), np.uint8)
         self.scratch_pointer = int(self._scratch.ctypes.data)
-        size = pixel.scratch_bytes(36, self.lanes)
+        size = pixel.scratch_bytes(36, self.wide)
         self._thread_scratch = np.zeros((threads, (size + 255) & ~255), np.uint8)
         self._thread_pointers = np.array([row.ctypes.data for row in self._thread_scratch], np.uint64)
         self._counters = np.zeros((threads, 8), np.uint64)

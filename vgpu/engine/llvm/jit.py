@@ -26,14 +26,18 @@ _MAGIC: Final = b"wddm-obj-1\n"
 _DIGEST_SIZE: Final = 20
 
 
-def lane_count() -> int:
-    """Lanes of a vector: 16 where the processor has AVX-512, else 8. ``WDDM_LANES`` overrides (8 or 16)."""
+def lane_counts() -> tuple[int, int]:
+    """Lanes of a vector in front of the rasterizer, and of pixels and compute threads. ``WDDM_LANES`` overrides both (8 or 16).
+
+    16 where the processor has AVX-512, else 8: as much as a register holds. Pixels and compute threads are 16 everywhere, so that
+    two chains of dependent operations are under way where a register holds 8.
+    """
     forced = os.environ.get("WDDM_LANES")
     if forced is not None:
         if forced not in ("8", "16"):
             raise ValueError(f"WDDM_LANES is {forced!r}; 8 and 16 exist")
-        return int(forced)
-    return 16 if _target()[1].get("avx512vl") and _target()[1].get("avx512bw") else 8
+        return int(forced), int(forced)
+    return (16 if _target()[1].get("avx512vl") and _target()[1].get("avx512bw") else 8), 16
 
 
 @lru_cache(maxsize=1)

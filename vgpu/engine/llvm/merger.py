@@ -15,7 +15,7 @@ from wddm.hw.descriptors import BlendFactor, BlendOp
 from wddm.hw.formats import FORMATS, Format, NumberType
 
 from . import formats, records
-from .builder import F32, I32, I64, PTR, VOID, Function, Module, Type, Value
+from .builder import F32, I32, I64, PTR, VOID, Function, Module, Value
 from .pixel import ENTRY_HEAD, ENTRY_MASKS, ENTRY_SLICE, ENTRY_X, ENTRY_Y, entry_bytes
 from .rows import Rows
 
@@ -80,6 +80,7 @@ def compile_merger(key: MergerKey) -> str:
     with f.prologue():
         factor_at = records.offset(records.DRAW, "blend_factor")
         factors = [f.splat(f.load(F32, draw, factor_at + 4 * c), key.lanes) for c in range(4)]
+        width, height = (f.load(I32, pass_, records.offset(records.PASS, n)) for n in ("width", "height"))
         surfaces = {}
         for target in key.targets:
             at = target.slot * records.SURFACE.itemsize
@@ -93,6 +94,7 @@ def compile_merger(key: MergerKey) -> str:
     with f.count(0, count) as i:
         entry = f.offset(queue, (i * size).zext(I64))
         x, y, layer = (f.load(I32, entry, 4 * k) for k in (ENTRY_X, ENTRY_Y, ENTRY_SLICE))
+        inside = ((x + key.lanes // 2) <= width) & ((y + 2) <= height)
         colors = {
             index: f.load(F32.vector(key.lanes), entry, 4 * ENTRY_HEAD + k * key.lanes * 4, align=4)
             for k, index in enumerate(key.outputs)
@@ -104,21 +106,15 @@ def compile_merger(key: MergerKey) -> str:
             place = place + f.umin(layer, slices - 1).zext(I64) * slice_pitch.zext(I64)
             for sample in range(key.samples):
                 bits = f.load(I32, entry, 4 * (ENTRY_MASKS + sample))
-                mask = f.bits_mask(bits.trunc(_mask_type(key.lanes)))
                 where = f.offset(base, place + sample_pitch.zext(I64) * sample if sample else place)
-                rows = Rows(f, key.lanes, where, pitch, info.bytes_per_block)
+                rows = Rows(f, key.lanes, where, pitch, info.bytes_per_block, inside)
                 if key.samples > 1:
                     with f.if_(bits.ne(0)):
-                        _Target(f, key, target, colors, factors).write(rows, mask)
+                        _Target(f, key, target, colors, factors).write(rows, bits)
                 else:
-                    _Target(f, key, target, colors, factors).write(rows, mask)
+                    _Target(f, key, target, colors, factors).write(rows, bits)
     f.ret()
     return str(m)
-
-
-def _mask_type(lanes: int) -> Type:
-
-    return Type("i", lanes)
 
 
 class _Target:
@@ -149,9 +145,14 @@ class _Target:
             return self.f.max(self.f.min(x.ne(x).select(0.0, x), 1.0), -1.0)
         return x
 
-    def write(self, rows: Rows, mask: Value) -> None:
-        """Blend and store the pixels in ``mask``."""
+    def write(self, rows: Rows, bits: Value) -> None:
+        """Blend and store the pixels whose bits are set."""
         f, target = self.f, self.target
+        whole = bits.eq((1 << self.lanes) - 1)
+
+        def mask() -> Value:
+            return f.bits_mask(bits, self.lanes)
+
         present = sum(1 << c for c in self.channels)
         partial = (target.write_mask & present) != present
         used = target.enable or target.logic >= 0 or partial
@@ -170,7 +171,7 @@ class _Target:
                 if target.write_mask >> c & 1:
                     keep[channel.shift // 32] |= ((1 << channel.bits) - 1) << channel.shift % 32
             words = [(w & k) | (o & ~k) for w, o, k in zip(words, old, keep, strict=True)]
-        rows.store(words, mask)
+        rows.store(words, mask, whole=whole, old=old or None)
 
     def blend(self) -> list[Value]:
         src, dst, op, src_alpha, dst_alpha, op_alpha = self.target.factors

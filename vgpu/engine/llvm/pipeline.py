@@ -177,8 +177,9 @@ def packet(state: PipelineState, op: int, slot: int = 0) -> Packet | None:
 class Pipelines:
     """Compiles what state asks for, and keeps it."""
 
-    def __init__(self, jit: Jit, bindings: Bindings, lanes: int, wrap: Callable[[int], Any]) -> None:
-        self.jit, self.bindings, self.lanes = jit, bindings, lanes
+    def __init__(self, jit: Jit, bindings: Bindings, lanes: tuple[int, int], wrap: Callable[[int], Any]) -> None:
+        self.jit, self.bindings = jit, bindings
+        self.lanes, self.wide = lanes  # before the rasterizer; of pixels and compute threads
         self.programs = Programs()
         self._draws: dict[Any, DrawPipeline] = {}
         self._parts: dict[Any, Code] = {}
@@ -284,7 +285,7 @@ class Pipelines:
 
     def kernel(self, program: Program, key: ShaderKey) -> Code:
         """A compute kernel."""
-        return self.part("kernel", (program.number, key), lambda: compute.compile_kernel(program.program, key, self.lanes))
+        return self.part("kernel", (program.number, key), lambda: compute.compile_kernel(program.program, key, self.wide))
 
     def draw(
         self,
@@ -353,7 +354,7 @@ class Pipelines:
         outputs = tuple(o for o in outputs if o >> 2 in used or (alpha and o == 3))
         depth = depth_key(depth_format, ds_words, read_only)
         shape = front.SETUPS[primitive].shape
-        pixel_key = pixel.PixelKey(ps_key, inputs, modes, depth, samples, alpha, outputs, self.lanes, counting, shape)
+        pixel_key = pixel.PixelKey(ps_key, inputs, modes, depth, samples, alpha, outputs, self.wide, counting, shape)
         written = {o >> 2 for o in outputs}
         merger_key = merger.MergerKey(
             tuple(
@@ -361,7 +362,7 @@ class Pipelines:
                 for slot, format in targets
                 if slot in written and blend_words[slot] >> 27 & 15
             ),
-            outputs, samples, self.lanes,
+            outputs, samples, self.wide,
         )  # fmt: skip
         vs_layout = vs.layout
         parts = [

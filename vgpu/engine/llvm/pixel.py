@@ -132,6 +132,9 @@ class PixelFunction:
         with f.prologue():
             self.arena = f.load(PTR, self.pass_, records.offset(records.PASS, "arena"), constant=True)
             self.stop = f.load(PTR, self.pass_, records.offset(records.PASS, "stop"), constant=True)
+            self.width, self.height = (
+                f.load(I32, self.pass_, records.offset(records.PASS, n), constant=True) for n in ("width", "height")
+            )
             self.block = self.draw_field("pixel_block", PTR)
             self.depth_ranges = self.draw_field("depth_ranges", PTR)
             self.sample_mask = self.draw_field("sample_mask", I32)
@@ -186,6 +189,7 @@ class PixelFunction:
             mask.set(mask.get() & f.splat(enabled, self.lanes))
         with f.if_(f.any(reduce(or_, (m.get() for m in masks)))):
             self.x, self.y = x, y
+            self.inside = ((x + self.half) <= self.width) & ((y + 2) <= self.height)
             self.centre = x.to_float() + self.fraction_x, y.to_float() + self.fraction_y
             if self.per_sample:
                 self.one_by_one(masks)
@@ -206,7 +210,7 @@ class PixelFunction:
         with f.count(0, n) as s:
             here = f.load(I32, f.index(bits, I32, s.zext(I64)))
             with f.if_(here.ne(0)):
-                mask.set(f.bits_mask(here.trunc(Type("i", self.lanes))))
+                mask.set(f.bits_mask(here, self.lanes))
                 x, y = (f.load(F32, f.index(table, I64, s.zext(I64)), 4 * k) for k in range(2))
                 self.shade([_Sample(s, mask, mask.get(), x, y)], (self.centre[0] + x, self.centre[1] + y))
 
@@ -401,7 +405,7 @@ class PixelFunction:
             offset = offset + plane.zext(I64) * sample.zext(I64)
         elif sample:
             offset = offset + plane.zext(I64) * sample
-        return Rows(f, self.lanes, f.offset(base, offset), pitch, size)
+        return Rows(f, self.lanes, f.offset(base, offset), pitch, size, self.inside)
 
     def test(self, samples: list[_Sample], reference: Value | None, *, test: bool, write: bool) -> None:
         """Test and update; the masks keep what passes. ``reference``: the program's, in place of the state's."""

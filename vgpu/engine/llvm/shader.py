@@ -20,7 +20,7 @@ from wddm.hw.isa import ABSOLUTE, INDEX_MASK, NEGATE, DeclarationKind, Kind, Mod
 
 from . import access, alu, maths, texture
 from .analysis import SIGNATURES, Analysis, Instruction, analyse, instructions, match_blocks
-from .builder import F32, I1, I32, I64, PTR, Function, Type, Value, Variable
+from .builder import F32, I1, I32, I64, PTR, Function, MaskVariable, Type, Value, Variable
 from .shader_errors import UnsupportedError
 
 
@@ -149,13 +149,13 @@ class Stage:
 @dataclass(slots=True)
 class _Region:
     kind: str  #: "if", "loop", "block", "function"
-    live: Variable  #: lanes that are alive here
-    alive: Variable | None = None  #: loop: lanes that come back for the next turn
+    live: MaskVariable  #: lanes that are alive here
+    alive: MaskVariable | None = None  #: loop: lanes that come back for the next turn
     head: str = ""
     next: str = ""  #: where a uniform CONTINUE goes
     end: str = ""
     else_label: str = ""
-    condition: Value | None = None
+    condition: Value | None = None  #: lanes of all ones or 0
     uniform: bool = False
 
 
@@ -417,7 +417,7 @@ class Translator:
 
     def begin(self, mask: Value | None = None) -> None:
         """Open the outermost region."""
-        live = self.f.var(self.mvec, self.everyone() if mask is None else mask)
+        live = self.f.mask(self.lanes, self.everyone() if mask is None else mask)
         self.regions = [_Region("function", live, end=self.f.label())]
         self._start = self.f.mark()
 
@@ -540,11 +540,11 @@ class Translator:
         has_else = self.code[self.pairs[self.at]][0] == Op.ELSE
         yes, no, end = f.label(), f.label(), f.label()
         if uniform:
-            live = f.var(self.mvec, outer.live.get())
+            live = f.mask(self.lanes, outer.live.wide)
             f.branch(condition, yes, no)
         else:
-            condition = self.full(condition)
-            live = f.var(self.mvec, outer.live.get() & condition)
+            condition = self.full(condition).sext(I32)
+            live = f.mask(self.lanes, outer.live.wide & condition)
             f.branch(f.any(live.get()), yes, no)
         f.place(yes)
         self.regions.append(_Region("if", live, end=end, else_label=no if has_else else "", condition=condition, uniform=uniform))
@@ -560,10 +560,10 @@ class Translator:
         f.place(region.else_label)
         region.else_label = ""
         if region.uniform:
-            region.live.set(outer.live.get())
+            region.live.set(outer.live.wide)
         else:
             assert region.condition is not None
-            region.live.set(outer.live.get() & ~region.condition)
+            region.live.set(outer.live.wide & ~region.condition)
             enter = f.label()
             f.branch(f.any(region.live.get()), enter, region.end)
             f.place(enter)
@@ -576,10 +576,9 @@ class Translator:
 
     def _loop(self, ins: Instruction) -> None:
         f = self.f
-        outer = self.regions[-1].live.get()
-        region = _Region(
-            "loop", f.var(self.mvec, outer), alive=f.var(self.mvec, outer), head=f.label(), next=f.label(), end=f.label()
-        )
+        outer = self.regions[-1].live.wide
+        live, alive = f.mask(self.lanes, outer), f.mask(self.lanes, outer)
+        region = _Region("loop", live, alive=alive, head=f.label(), next=f.label(), end=f.label())
         f.place(region.head)
         self.regions.append(region)
 
@@ -593,15 +592,14 @@ class Translator:
         f.branch(stopped, region.end, again)
         f.place(again)
         if self.analysis.divergent[self.at]:
-            alive = region.alive.get()
-            region.live.set(alive)
-            f.branch(f.any(alive), region.head, region.end)
+            region.live.set(region.alive.wide)
+            f.branch(f.any(region.alive.get()), region.head, region.end)
         else:
             f.jump(region.head)
         f.place(region.end)
 
     def _block(self, ins: Instruction) -> None:
-        live = self.f.var(self.mvec, self.regions[-1].live.get())
+        live = self.f.mask(self.lanes, self.regions[-1].live.wide)
         self.regions.append(_Region("block", live, end=self.f.label()))
 
     def _endblock(self, ins: Instruction) -> None:
@@ -632,15 +630,15 @@ class Translator:
                 f.branch(condition, where, go_on)
                 f.place(go_on)
             return
-        leaving = self.regions[-1].live.get()
+        leaving = self.regions[-1].live.wide
         if condition is not None:
-            leaving = leaving & self.full(condition)
+            leaving = leaving & self.full(condition).sext(I32)
         staying = ~leaving
         for i in range(len(self.regions) - 1, target - 1, -1):
             r = self.regions[i]
-            r.live.set(r.live.get() & staying)
+            r.live.set(r.live.wide & staying)
             if r.alive is not None and not (continues and i == target):
-                r.alive.set(r.alive.get() & staying)
+                r.alive.set(r.alive.wide & staying)
         # When nobody is left in the innermost loop's body, go to its end at once.
         inner = next((r for r in reversed(self.regions) if r.kind == "loop"), None)
         if inner is not None and inner is self.regions[-1]:
