@@ -15,7 +15,7 @@ from wddm.hw.isa import INDEX_MASK, Kind, Op, ShaderProgram, SystemRegister, Sys
 
 from . import vertex
 from .analysis import Instruction
-from .builder import I1, I32, I64, PTR, VOID, Module, Type, Value
+from .builder import I1, I32, I64, PTR, VOID, Module, Value
 from .corners import Corners
 from .front_function import LIST, FrontFunction
 from .shader import Declared, ShaderKey, Stage, Translator
@@ -250,7 +250,7 @@ class _Geometry(FrontFunction):
         outputs, state, store, marks, bits, stream = f.arguments
         ivec = self.ivec
         count = f.load(ivec, state, align=4)
-        mask = f.bits_mask(bits.trunc(Type("i", w))) & (count < self.program.max_vertices)
+        mask = f.bits_mask(bits, w) & (count < self.program.max_vertices)
         starts = f.offset(f.offset(state, w * 4), (stream * (w * 4)).zext(I64))
         begins = f.load(ivec, starts, align=4)
         mark = begins | f.splat(stream, w)
