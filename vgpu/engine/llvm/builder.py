@@ -554,14 +554,20 @@ class Function:
         return self.intrinsic("fma", x, y, z)
 
     def min(self, a: Value, b: Number) -> Value:
-        """Signed minimum; for floats a when either is NaN... the second operand, as the machine does."""
-        x, y = a._both(b)
-        return self.intrinsic("smin", x, y) if x.type.kind == "i" else (x < y).select(x, y)
+        """Signed minimum; floats: the second operand when either is NaN."""
+        return self._extreme("min", a, b)
 
     def max(self, a: Value, b: Number) -> Value:
         """Signed maximum; floats: the second operand when either is NaN."""
+        return self._extreme("max", a, b)
+
+    def _extreme(self, name: str, a: Value, b: Number) -> Value:
         x, y = a._both(b)
-        return self.intrinsic("smax", x, y) if x.type.kind == "i" else (x > y).select(x, y)
+        if x.type.kind == "i":
+            return self.intrinsic(f"s{name}", x, y)
+        if not isinstance(b, Value):
+            return self.intrinsic(f"{name}num", x, y)  # one instruction, the constant second; a select of 0 becomes two
+        return ((x < y) if name == "min" else (x > y)).select(x, y)
 
     def umin(self, a: Value, b: Number) -> Value:
         """Unsigned minimum."""
