@@ -42,7 +42,7 @@ def program(r: random.Random, primitive: int, *, streams: int = 1, topology: int
     corners, instances = CORNERS[primitive], r.choice([1, 1, 2, 3])
     lines = [
         f"geometry temps=16 primitive={primitive} topology={topology} max_vertices={r.choice([3, 7, 20])} instances={instances}"
-        f" rasterized_stream={r.randrange(streams) if topology == 5 else 0xFFFFFFFF}",
+        f" rasterized_stream={r.choice([*range(streams), *range(streams), 0xFFFFFFFF])}",
         HEAD.rstrip(),
     ]
     for s in range(streams):

@@ -23,25 +23,39 @@ FACTOR = st.floats(0.1, 70)
 @given(st.data())
 def test_edges_are_cut_symmetrically_and_grow_smoothly(partitioning: int, data: st.DataObject) -> None:
     factor = t.clamp_factor(data.draw(FACTOR), partitioning)
-    places = t.cuts(factor, partitioning)
-    assert len(places) == t.segments(factor, partitioning) + 1
+    odd = t.is_odd(factor, partitioning)
+    places = t.cuts(factor, odd)
+    assert len(places) == t.segments(factor, odd) + 1
     assert places[0] == 0
-    assert places[-1] == 1
+    assert places[-1] == t.ONE
     assert all(b >= a for a, b in itertools.pairwise(places))
-    assert [1 - p for p in reversed(places)] == pytest.approx(places, abs=1e-12)
+    assert [t.ONE - p for p in reversed(places)] == list(places)
     if partitioning in (3, 4):
-        longest = max(b - a for a, b in itertools.pairwise(places))
-        assert longest <= 1 / factor + 1e-12
+        # A little more of the factor moves no point far.
+        more = t.cuts(factor + 64, odd)
+        if len(more) == len(places):
+            assert max(abs(a - b) for a, b in zip(places, more, strict=True)) <= 64
+
+
+def test_points_are_those_of_direct3d() -> None:
+    """By hand from the rule: even 3 lies half way between 2 and 4 segments; thirds and sevenths are rounded reciprocals."""
+    assert t.cuts(3 * t.ONE, False) == (0, 0x6000, 0x8000, 0xA000, 0x10000)
+    assert t.cuts(3 * t.ONE, True) == (0, 0x5555, 0xAAAB, 0x10000)
+    assert t.cuts(7 * t.ONE, True)[1:4] == (0x2492, 2 * 0x2492, 3 * 0x2492)
+    assert t.cuts(2 * t.ONE, True) == (0, 0x2AAB, 0xD555, 0x10000)  # half way from one segment to three
+    assert t.cuts(t.ONE, False) == (0, 0x8000, 0x10000)
+    fan = t.tessellate(t.TRIANGLE, t.INTEGER, t.OUTPUT_CW, (1, 1, 1), (2,))
+    assert fan.points[-1] == (0x5555 / 65536, 0x5555 / 65536, 0x5556 / 65536)
 
 
 def test_clamping() -> None:
-    assert t.clamp_factor(2.1, t.INTEGER) == 3
-    assert t.clamp_factor(5, t.POWER_OF_TWO) == 8
-    assert t.clamp_factor(0.5, t.FRACTIONAL_EVEN) == 2
-    assert t.clamp_factor(64, t.FRACTIONAL_ODD) == 63
-    assert t.clamp_factor(30, t.INTEGER, 8) == 8
-    assert t.segments(3.2, t.FRACTIONAL_ODD) == 5
-    assert t.segments(2.2, t.FRACTIONAL_EVEN) == 4
+    assert t.clamp_factor(2.1, t.INTEGER) == 3 * t.ONE
+    assert t.clamp_factor(5, t.POWER_OF_TWO) == 8 * t.ONE
+    assert t.clamp_factor(0.5, t.FRACTIONAL_EVEN) == 2 * t.ONE
+    assert t.clamp_factor(64, t.FRACTIONAL_ODD) == 63 * t.ONE
+    assert t.clamp_factor(30, t.INTEGER, 8) == 8 * t.ONE
+    assert t.segments(t.clamp_factor(3.2, t.FRACTIONAL_ODD), True) == 5
+    assert t.segments(t.clamp_factor(2.2, t.FRACTIONAL_EVEN), False) == 4
 
 
 def _area(a: t.Point, b: t.Point, c: t.Point) -> float:
@@ -79,7 +93,7 @@ def test_culled_and_plain_patches() -> None:
     assert len(t.tessellate(t.TRIANGLE, t.FRACTIONAL_ODD, t.OUTPUT_CW, (1, 1, 1), (1,)).primitives) == 1
     lines = t.tessellate(t.ISOLINE, t.INTEGER, t.OUTPUT_LINE, (3, 4), ())
     assert len(lines.primitives) == 12
-    assert max(p[1] for p in lines.points) == pytest.approx(2 / 3)
+    assert max(p[1] for p in lines.points) == 0xAAAB / 65536
     points = t.tessellate(t.QUAD, t.INTEGER, t.OUTPUT_POINT, (2, 2, 2, 2), (2, 2))
     assert len(points.primitives) == len(points.points) == 9
 

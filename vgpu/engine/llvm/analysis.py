@@ -186,16 +186,23 @@ def varying(code: list[Instruction]) -> Analysis:
     return Analysis([{}] * n, [True] * n, [False] * n, [None] * n)
 
 
-def analyse(code: list[Instruction], program: ShaderProgram, operand_shape: OperandShape, *, partial: bool = False) -> Analysis:
+def analyse(
+    code: list[Instruction],
+    program: ShaderProgram,
+    operand_shape: OperandShape,
+    *,
+    partial: bool = False,
+    pure: frozenset[int] = frozenset(),
+) -> Analysis:
     """Find shapes and liveness. ``operand_shape`` tells the shape of inputs, constants and system values; ``partial``: not all
-    lanes start the program.
+    lanes start the program; ``pure``: more operations that give the same for the same operands.
     """
     if len(code) > LIMIT:
         return varying(code)
     pairs = match_blocks(code)
     try:
         unmasked = _liveness(code, pairs, program.temp_count)
-        return _Shapes(code, pairs, program, operand_shape, unmasked).run(partial)
+        return _Shapes(code, pairs, program, operand_shape, unmasked, _PURE | pure).run(partial)
     except _TooLongError:
         return varying(code)
 
@@ -277,8 +284,10 @@ class _Shapes:
         program: ShaderProgram,
         operand_shape: OperandShape,
         unmasked: list[bool],
+        pure: frozenset[int],
     ) -> None:
         self.code, self.pairs, self.program, self.operand_shape = code, pairs, program, operand_shape
+        self.pure = pure
         n = len(code) + 1
         self.result = Analysis([{}] * n, [False] * n, [*unmasked, True], [None] * n)
         self.literals = program.literals.tolist()
@@ -338,7 +347,7 @@ class _Shapes:
             count = self.literal(src[1])
             if count is not None:
                 return _stride(shapes[0] << (count & 31))
-        if all(s == 0 for s in shapes) and op in _PURE:
+        if all(s == 0 for s in shapes) and op in self.pure:
             return 0
         return None
 

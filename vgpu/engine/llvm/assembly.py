@@ -11,7 +11,7 @@ from typing import Final
 from . import primitives
 from .builder import I16, I32, I64, PTR, VOID, Module, Value
 from .compute import restore_float_mode, set_float_mode
-from .front_function import BATCH, HASH, LIST, FrontFunction, FrontKey
+from .front_function import BATCH, HASH, LIST_STRIDE, FrontFunction, FrontKey
 
 STEPS: Final = 1 << 18  #: primitives (or strip indices) until the caller may be preempted
 
@@ -170,7 +170,7 @@ class Assembly(FrontFunction):
         n = self.list_count.get()
         at = n.zext(I64)
         for k, position in enumerate(positions):
-            f.store(self.corner(position), f.index(f.offset(self.area["assembled_corners"], 4 * LIST * k), I32, at))
+            f.store(self.corner(position), f.index(f.offset(self.area["assembled_corners"], LIST_STRIDE * k), I32, at))
         f.store(self.number.get(), f.index(self.area["assembled_numbers"], I32, at))
         self.number.set(self.number.get() + 1)
         self.list_count.set(n + 1)

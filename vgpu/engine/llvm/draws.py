@@ -457,6 +457,7 @@ class DrawState:
             f["vertex_function"] = pipeline.vertex
         if last is None or last.between is not pipeline.between:
             b = pipeline.between
+            f["tessellator_function"], f["domain_function"], f["geometry_function"] = b.tessellator, b.domain, b.geometry
             f["next_function"], f["sink_function"], f["stream_output_function"] = b.next, b.sink, b.stream_output
             f["batch"], self.refusal = b.batch, b.refusal
         if last is None or last.layout is not pipeline.layout:
@@ -514,9 +515,9 @@ class DrawState:
             raise FaultError(Fault.PIPELINE, "draw without a vertex program")
         bound = state.bindings.get(Op.SET_SHADER) or _EMPTY
         programs = {stage: engine.load_program(state, stage) for stage in self.stages}
-        for stage in (Stage.HULL, Stage.DOMAIN):
-            if programs[stage] is not None:
-                raise UnsupportedError(f"{stage.name.lower()} stage")
+        hull = programs[Stage.HULL] is not None
+        if hull != (programs[Stage.DOMAIN] is not None) or (hull and topology < Topology.PATCHLIST_1):
+            raise FaultError(Fault.PIPELINE, "hull and domain programs go together, and with patches")
         changed = False
         for stage, program in programs.items():
             if program is not self.stages[stage].program:

@@ -16,6 +16,8 @@ BATCH: Final = 256  #: primitives
 #: Vertices the clipper may add before its output is set up, and triangles.
 CLIP_VERTICES: Final = 512
 LIST: Final = 768
+LIST_STRIDE: Final = 4 * (LIST + 16)  #: bytes from one list to the next: vectors may reach beyond the end
+DOMAIN_VERTICES: Final = 4352  #: the largest mesh, and some
 EMITTED: Final = 1024  #: vertices that an invocation of a geometry program may emit
 HASH: Final = 1024
 
@@ -128,10 +130,15 @@ def places(lanes: int) -> dict[str, int]:
     vertices = BATCH * 3 + 2 * lanes
     output = vertices + CLIP_VERTICES
     component = 4 * (FIRST_OUTPUT + 128)
-    sizes = {"ids": 4 * output, "instances": 4 * output, **{f"list{i}": 4 * LIST for i in range(10)}}
+    sizes = {"ids": 4 * output, "instances": 4 * output, **{f"list{i}": LIST_STRIDE for i in range(10)}}
     sizes |= {"tag": 4 * HASH, "generation": 4 * HASH, "slot": 4 * HASH}
-    sizes |= {"assembled_corners": 4 * LIST * 32, "assembled_numbers": 4 * LIST, "assembled_store": vertices * component}
-    sizes |= {"marks": 4 * EMITTED * lanes, "store": max(output, EMITTED * lanes + CLIP_VERTICES + 2 * lanes) * component}
+    sizes |= {"assembled_corners": LIST_STRIDE * 32, "assembled_numbers": LIST_STRIDE, "assembled_store": vertices * component}
+    sizes |= {"control": 4 * BATCH * 32 * 128, "patch": 4 * BATCH * 128}
+    sizes |= {"mesh_u": 4 * DOMAIN_VERTICES, "mesh_v": 4 * DOMAIN_VERTICES}
+    sizes |= {"mesh_corners": 4 * 3 * (8192 + 64), "domain_corners": LIST_STRIDE * 3, "domain_numbers": LIST_STRIDE}
+    sizes["domain_store"] = DOMAIN_VERTICES * component
+    last = max(EMITTED * lanes, DOMAIN_VERTICES) + CLIP_VERTICES + 2 * lanes
+    sizes |= {"marks": 4 * EMITTED * lanes, "store": max(output, last) * component}
     out: dict[str, int] = {}
     at = 0
     for name, size in sizes.items():

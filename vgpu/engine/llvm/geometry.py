@@ -17,7 +17,7 @@ from . import vertex
 from .analysis import Instruction
 from .builder import I1, I32, I64, PTR, VOID, Module, Value
 from .corners import Corners
-from .front_function import LIST, FrontFunction
+from .front_function import LIST, LIST_STRIDE, FrontFunction
 from .shader import Declared, ShaderKey, Stage, Translator
 from .vertex import VertexLayout
 
@@ -152,7 +152,7 @@ class _Geometry(FrontFunction):
         count = INPUT_VERTICES[p.primitive]
         corners = Corners(f, w, self.area[f"{source}_store"], self.key.components, self.key.rows, count)
         for k in range(count):
-            corners.set(k, pick(f.offset(self.area[f"{source}_corners"], k * LIST * 4)))
+            corners.set(k, pick(f.offset(self.area[f"{source}_corners"], k * LIST_STRIDE)))
         numbers = pick(self.area[f"{source}_numbers"])
         self.numbers, self.state = f.array(self.ivec, 1), f.array(self.ivec, 5)
         f.store(numbers, self.numbers, align=4)

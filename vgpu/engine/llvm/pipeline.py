@@ -108,6 +108,9 @@ class Between:
     """The functions between vertices and rasterizer, as FRONT wants them."""
 
     next: int = 0
+    tessellator: int = 0
+    domain: int = 0
+    geometry: int = 0  #: behind the domain stage
     sink: int = 0
     stream_output: int = 0
     batch: int = 0

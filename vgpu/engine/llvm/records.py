@@ -102,6 +102,9 @@ FRONT: Final = np.dtype(
         *[(name, FRONT_HEAD[name]) for name in FRONT_HEAD.names or ()],
         ("vertex_function", "<u8"),
         ("next_function", "<u8"),  # what whole primitives go to, when that is not the rasterizer
+        ("tessellator_function", "<u8"),
+        ("domain_function", "<u8"),
+        ("geometry_function", "<u8"),  # behind the domain stage
         ("sink_function", "<u8"),  # the rasterizer, for the stages in between
         ("stream_output_function", "<u8"),  # 0: none
         ("hull_block", "<u8"),  # bindings

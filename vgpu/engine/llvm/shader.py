@@ -104,6 +104,8 @@ class Stage:
 
     #: Whether lanes come as (W/2)x2 pixels, so that derivatives exist.
     quads = False
+    #: Operations of this stage that give the same for the same operands, beside those that do everywhere.
+    pure: frozenset[int] = frozenset()
     #: Samples of the targets, for programs that ask.
     samples = 1
 
@@ -202,7 +204,7 @@ class Translator:
 
     def find(self) -> Analysis:
         """Analyse the program; all lanes start it unless a subclass says otherwise."""
-        return analyse(self.code, self.program, self._operand_shape)
+        return analyse(self.code, self.program, self._operand_shape, pure=self.stage.pure)
 
     def reset(self) -> None:
         """Forget the register variables: what follows gets new ones."""

@@ -7,23 +7,38 @@ function, that to the next, the last to stream output and the sink.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from vgpu.engine.reference.tessellator import ISOLINE, OUTPUT_POINT, QUAD, TRIANGLE
+from wddm.hw.isa import DeclarationKind, ShaderProgram, SystemValue
 from wddm.hw.packets import Stage, Topology
 
 from . import front, geometry, primitives, stream_output
+from .domain import DomainKey, compile_domain
 from .front_function import BATCH, Primitive
 from .geometry import INPUT_VERTICES, OUTPUT_CORNERS, GeometryKey
+from .hull import Control, HullKey, compile_hull
 from .jit import Code
 from .shader import Declared
 from .stream_output import StreamOutput, StreamOutputKey
+from .tessellator import TessellatorKey, compile_tessellator
 from .vertex import VertexLayout
 
 if TYPE_CHECKING:
     from .pipeline import Bound, Pipelines, Program
 
 #: Vertices that a geometry stage may make of a batch.
-MADE = 1 << 16
+MADE: Final = 1 << 16
+#: Patches in a batch: each may become thousands of triangles.
+TESSELLATED: Final = 32
+_FACTORS: Final[dict[int, tuple[tuple[SystemValue, ...], tuple[SystemValue, ...]]]] = {
+    QUAD: (
+        (SystemValue.QUAD_EDGE_U0, SystemValue.QUAD_EDGE_V0, SystemValue.QUAD_EDGE_U1, SystemValue.QUAD_EDGE_V1),
+        (SystemValue.QUAD_INSIDE_U, SystemValue.QUAD_INSIDE_V),
+    ),
+    TRIANGLE: ((SystemValue.TRI_EDGE_U0, SystemValue.TRI_EDGE_V0, SystemValue.TRI_EDGE_W0), (SystemValue.TRI_INSIDE,)),
+    ISOLINE: ((SystemValue.LINE_DENSITY, SystemValue.LINE_DETAIL), ()),
+}
 
 
 class Stages:
@@ -45,25 +60,38 @@ class Stages:
         source, batch = vs.layout, BATCH
         assert source is not None
         self.corners = have = shape[0]
-        refusal, next_function, made = "", 0, have
-        gs = bound.get(Stage.GEOMETRY)
+        refusal, made = "", have
+        functions: dict[str, int] = {}
+        hs, ds, gs = (bound.get(stage) for stage in (Stage.HULL, Stage.DOMAIN, Stage.GEOMETRY))
+        if hs is not None and ds is not None:
+            hull_program, domain_program = hs[0].program, ds[0].program
+            points, domain = hull_program.primitive & 0xFF, hull_program.topology & 15
+            if have != points:
+                refusal = f"hull program of {points} control points gets patches of {have}"
+            elif domain != domain_program.topology & 15:
+                refusal = "hull and domain programs of different domains"
+            made = tessellated_corners(hull_program)
+            batch = TESSELLATED
+            if not refusal:
+                functions = self._tessellation(hs, ds, source, made, gs is not None)
+            source, have = ds[0].layout, made
+            assert source is not None
         if gs is not None:
             program = gs[0].program
             seen = INPUT_VERTICES[program.primitive]
-            if have != seen and seen in (2, 3):
-                have = _without_neighbours(topology, have)
-                self.corners = have
+            if have != seen and seen in (2, 3) and hs is None:
+                self.corners = have = _without_neighbours(topology, have)
             if have != seen:
-                refusal = f"geometry program of {seen} vertices gets primitives of {have}"
+                refusal = refusal or f"geometry program of {seen} vertices gets primitives of {have}"
             else:
-                next_function = self._geometry(*gs, source)
+                functions["geometry" if hs is not None else "next"] = self._geometry(*gs, source, hs is not None)
             made = OUTPUT_CORNERS[program.topology]
             batch = min(batch, max(1, MADE // (program.instances * program.max_vertices)))
         last = programs[-1][0] if programs else vs
         batch = max(self.lanes, min(batch, 3 * BATCH // self.corners) // self.lanes * self.lanes)
         self.between = Between(
-            next_function, self._sink() if last.rasterizes else 0,
-            self._stream_output(last, made, "sink" if programs else "assembled"), batch, refusal,
+            **functions, sink=self._sink() if last.rasterizes else 0,
+            stream_output=self._stream_output(last, made, "sink" if programs else "assembled"), batch=batch, refusal=refusal,
         )  # fmt: skip
 
     def _part(self, kind: str, key: object, make: object, name: str) -> int:
@@ -74,10 +102,33 @@ class Stages:
     def _sink(self) -> int:
         return self._part("sink", self.primitive, lambda: front.compile_sink(self.lanes, self.primitive), "sink")
 
-    def _geometry(self, program: Program, bound: Bound, source: VertexLayout) -> int:
+    def _tessellation(
+        self, hs: tuple[Program, Bound], ds: tuple[Program, Bound], source: VertexLayout, corners: int, geometry: bool
+    ) -> dict[str, int]:
+        (hull_program, hull_bound), (domain_program, domain_bound) = hs, ds
+        p, layout = hull_program.program, domain_program.layout
+        assert layout is not None
+        registers = max((r + 1 for r, _ in source.registers), default=0)
+        rows = input_rows(hull_program, source, 4 * registers)
+        hull_key = HullKey(hull_bound.key, rows, source.components, self.lanes)
+        tessellator_key = TessellatorKey(p.topology & 15, p.topology >> 4 & 15, p.topology >> 8, p.max_tess_factor, self.lanes)
+        domain_key = DomainKey(
+            domain_bound.key, Control.of(p, len(rows)), factors(p), corners, geometry, layout, self.lanes
+        )
+        return {
+            "next": self._part("hull", (hull_program.number, hull_key), lambda: compile_hull(p, hull_key), "hull"),
+            "tessellator": self._part(
+                "tessellator", tessellator_key, lambda: compile_tessellator(tessellator_key), "tessellate"
+            ),
+            "domain": self._part(
+                "domain", (domain_program.number, domain_key), lambda: compile_domain(domain_program.program, domain_key), "domain"
+            ),
+        }
+
+    def _geometry(self, program: Program, bound: Bound, source: VertexLayout, tessellated: bool) -> int:
         layout = program.layout
         assert layout is not None
-        key = GeometryKey(bound.key, input_rows(program, source), source.components, False, layout, self.lanes)
+        key = GeometryKey(bound.key, input_rows(program, source), source.components, tessellated, layout, self.lanes)
         return self._part("geometry", (program.number, key), lambda: geometry.compile_geometry(program.program, key), "geometry")
 
     def _stream_output(self, program: Program, corners: int, store: str) -> int:
@@ -91,17 +142,37 @@ class Stages:
         )
 
 
+def tessellated_corners(hull: ShaderProgram) -> int:
+    """Corners of the primitives that the tessellator makes."""
+    return 1 if hull.topology >> 8 == OUTPUT_POINT else 2 if hull.topology & 15 == ISOLINE else 3
+
+
 def rasterized_corners(programs: Sequence[Program], topology: int) -> int:
     """Corners of the primitives that reach the rasterizer; ``programs``: those between."""
-    if programs and programs[-1].program.stage == Stage.GEOMETRY:
-        return OUTPUT_CORNERS[programs[-1].program.topology]
+    between = {p.program.stage: p.program for p in programs}
+    if Stage.GEOMETRY in between:
+        return OUTPUT_CORNERS[between[Stage.GEOMETRY].topology]
+    if Stage.HULL in between:
+        return tessellated_corners(between[Stage.HULL])
     return {1: 1, 2: 2, 4: 2}.get((primitives.shape(topology) or (3, 3))[0], 3)
 
 
-def input_rows(program: Program, source: VertexLayout) -> tuple[int, ...]:
-    """For each dword of the program's inputs, its component in the store of the stage before, or -1."""
+def factors(hull: ShaderProgram) -> tuple[int, ...]:
+    """Where the tessellation factors lie among the patch constants: four edges, two inside; -1 for what is not declared."""
+    places: dict[int, int] = {}
+    declarations = sorted(hull.declarations.tolist(), key=lambda d: d[1])
+    for kind, register, mask, value, _ in declarations:
+        if kind == DeclarationKind.PATCH_CONSTANT:
+            places.setdefault(value, register * 4 + (mask & -mask).bit_length() - 1)
+    edges, inside = _FACTORS[hull.topology & 15]
+    wanted = [*edges, *[None] * (4 - len(edges)), *inside, *[None] * (2 - len(inside))]
+    return tuple(-1 if value is None else places.get(value, -1) for value in wanted)
+
+
+def input_rows(program: Program, source: VertexLayout, least: int = 0) -> tuple[int, ...]:
+    """For each dword of the program's inputs (``least`` at least), its component in the store of the stage before, or -1."""
     registers = max((d[0] + 1 for d in Declared.of(program.program).inputs), default=0)
-    found = (source.component(i) for i in range(4 * registers))
+    found = (source.component(i) for i in range(max(least, 4 * registers)))
     return tuple(-1 if component is None else component for component in found)
 
 

@@ -15,7 +15,7 @@ from wddm.hw.isa_check import declared
 
 from . import records
 from .builder import I32, I64, PTR, VOID, Module, Value
-from .front_function import LIST, FrontFunction
+from .front_function import LIST_STRIDE, FrontFunction
 from .vertex import VertexLayout
 
 
@@ -112,7 +112,7 @@ class _StreamOutput(FrontFunction):
             row = f.offset(target, n.zext(I64) * (stride * self.key.corners))
             with f.count(0, self.key.corners) as corner:
                 wide = corner.zext(I64)
-                self._vertex(f.offset(row, wide * stride), f.offset(self.first_list, wide * (LIST * 4)), n, elements)
+                self._vertex(f.offset(row, wide * stride), f.offset(self.first_list, wide * LIST_STRIDE), n, elements)
 
     def _vertex(self, target: Value, corners: Value, n: Value, elements: list[tuple[int, int, int, int]]) -> None:
         f, w = self.f, self.lanes
