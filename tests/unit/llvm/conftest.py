@@ -17,12 +17,14 @@ Build = Callable[[Scene], list[Surface]]
 def run_both(build: Build, *, threads: int = 1, lanes: int | None = None, fallbacks: bool = False) -> list[tuple[Any, Any]]:
     """Build the same scene on the reference engine and the compiled one; the bytes of its surfaces, in pairs.
 
-    Unless ``fallbacks``, everything must have been compiled.
+    Unless ``fallbacks``, everything must have been compiled. The code is optimised from the beginning.
     """
     out = []
     for kind in ("reference", "llvm"):
         scene = Scene(
-            lambda m, s, kind=kind: ReferenceEngine(m, s) if kind == "reference" else LlvmEngine(m, s, threads, lanes=lanes)
+            lambda m, s, kind=kind: ReferenceEngine(m, s)
+            if kind == "reference"
+            else LlvmEngine(m, s, threads, lanes=lanes, patience=0)
         )
         surfaces = build(scene)
         scene.run()

@@ -297,6 +297,8 @@ class DrawState:
         self.constants_version = -1
         self.ps_constants.forget()  # the engine forgot which bytes wait to be read
         engine.keep((self.vs_bound, self.ps_bound, self.pipeline, *[b.bound for b in self.between]))
+        if self.pipeline is not None:
+            self.front["vertex_function"] = self.pipeline.vertex
         if self.ps_bound is not None:
             engine.use_views(self.ps_bound.views)
 
@@ -323,6 +325,8 @@ class DrawState:
             self.ranges = engine.place_bytes(self.depth_ranges.tobytes())
         if pipeline.weight > engine.weight:
             engine.weight = pipeline.weight
+        if pipeline.quick:
+            engine.quick.add(pipeline)
         at, factor = engine.record_next, self.factor
         block = self.ps_constants.words + self.ps_resources
         self.draw_pointer = pointer = engine.record_base + at

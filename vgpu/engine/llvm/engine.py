@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+import time
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
@@ -29,10 +30,12 @@ from wddm.hw.registers import EngineKind
 
 from . import front, pixel, records, surfaces
 from .bindings import Bindings, ResolvedView, unpack_packet
+from .codegen import QUICK
 from .compute import ARGUMENTS
 from .draws import RECORD_BYTES, DrawState
 from .jit import DiskCache, Jit, default_cache_directory, lane_counts
-from .pipeline import Pipelines, Program, packet
+from .parts import PATIENCE
+from .pipeline import DrawPipeline, Pipelines, Program, packet
 from .records import CHUNK, PASS, TILE
 from .shader_errors import UnsupportedError
 from .workers import Workers
@@ -59,18 +62,26 @@ class LlvmEngine(Engine):
     marks_loops = True
 
     def __init__(
-        self, memory: Memory, stop: StopWord, threads: int = 1, *, lanes: int | None = None, cache: DiskCache | None = None
+        self,
+        memory: Memory,
+        stop: StopWord,
+        threads: int = 1,
+        *,
+        lanes: int | None = None,
+        cache: DiskCache | None = None,
+        patience: float = PATIENCE,
     ) -> None:
         super().__init__(memory, stop, threads)
         self.lanes, self.wide = (lanes, lanes) if lanes else lane_counts()
         self.jit = Jit(cache if cache is not None else DiskCache(default_cache_directory()))
         self.bindings = Bindings(memory)
-        self.pipelines = Pipelines(self.jit, self.bindings, (self.lanes, self.wide), _FRONT_FUNCTION)
+        self.pipelines = Pipelines(self.jit, self.bindings, (self.lanes, self.wide), _FRONT_FUNCTION, patience)
         self.reference = ReferenceEngine(memory, stop)
         self.fallbacks: Counter[str] = Counter()
         self.workers = Workers(threads)
         self.weight = 1  #: of the heaviest pixel program that waits
         self.epoch = 0  #: counts flushes: records of earlier ones are gone
+        self.quick: set[DrawPipeline] = set()  #: those that wait and run code that may become better
         self.target_owner: DrawState | None = None
         self.target_size = (0, 0)
         self._pass = np.zeros(1, PASS)
@@ -159,7 +170,7 @@ class LlvmEngine(Engine):
             if program is None:
                 raise FaultError(Fault.PIPELINE, "dispatch without a compute program")
             bound = self.pipelines.bind(state, program)
-            code = self.pipelines.kernel(program, bound.key)
+            kernel = self.pipelines.kernel(program, bound.key)
         except UnsupportedError as error:
             self.fallbacks[f"compute: {error}"] += 1
             yield from self.reference.dispatch(state, groups)
@@ -178,14 +189,18 @@ class LlvmEngine(Engine):
         parallel = self.threads > 1 and not program.ordered and total * size >= PARALLEL_INVOCATIONS and total > 1
         step = max(1, DISPATCH_SLICE // size)
         a["chunk"] = max(1, min(64, total // (8 * self.threads), 16384 // size or 1)) if parallel else step
-        function = _KERNEL_FUNCTION(code["kernel"])
         pointer = int(a.ctypes.data)
         for first in range(0, total, step):
+            self.flush(state)  # takes better code that has come
+            code, began = kernel.code, time.perf_counter()
+            function = _KERNEL_FUNCTION(code["kernel"])
             counter[0], a["limit"] = first, min(total, first + step)
             if parallel:
-                self.workers.run(lambda _: function(pointer))
+                self.workers.run(lambda _, run=function: run(pointer))  # type: ignore[misc]
             else:
                 function(pointer)
+            if code.level == QUICK:
+                self.pipelines.parts.ran((kernel,), time.perf_counter() - began)
             self._check_stop()
             yield None
 
@@ -252,7 +267,10 @@ class LlvmEngine(Engine):
             or not d.settled
         ):
             return first, None
+        began = time.perf_counter() if d.pipeline.timed else 0.0
         following, full = d.runs.go_on(state, packets, first, end)
+        if d.pipeline.timed:
+            self.pipelines.parts.ran(d.pipeline.geometry, time.perf_counter() - began)
         return (following + 1, self._go_on(state, d)) if full else (following, None)
 
     def _draw_with_loop(self, state: PipelineState, d: DrawState) -> Iterator[Step]:
@@ -348,12 +366,15 @@ class LlvmEngine(Engine):
         entries = int(self._entries[0])
         p = self._pass
         if entries:
+            began = time.perf_counter() if self.quick else 0.0
             p["next_tile"] = 0
             pointer = self.pass_pointer
             if parallel and self.threads > 1 and entries * self.weight >= PARALLEL_ENTRIES:
                 self.workers.run(lambda thread: self._raster(pointer, thread))
             else:
                 self._raster(pointer, 0)
+            for pipeline in self.quick:
+                self.pipelines.parts.ran(pipeline.pixels, time.perf_counter() - began)
             p["entries"] = p["triangles"] = 0
             if self._counters.any():
                 assert self._owner is not None
@@ -369,6 +390,10 @@ class LlvmEngine(Engine):
             self._constant_pages.clear()
             self._constant_ranges.clear()
             self._used.clear()
+            self.quick.clear()
+        if self.pipelines.parts.ready:
+            self.pipelines.improve()
+            self.epoch += 1
         self._check_stop()
 
     def before_write(self, state: PipelineState, address: int, extent: int) -> None:

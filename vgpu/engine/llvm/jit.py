@@ -1,8 +1,8 @@
 """From IR to callable machine code, with a cache of objects in memory and on disk.
 
-Owns the target machine (this processor), the bounded list of optimisation passes, the linker and the cache. The key of an entry
-is a digest of the IR text, processor and library versions. The disk cache is private to the user (directory mode 0700), bounded
-(least recently used entries go) and trusted only when an entry's own digest holds: damaged entries are dropped.
+Owns the code generators, the linker and the cache. The key of an entry is a digest of the IR text, level, processor and library
+versions. The disk cache is private to the user (directory mode 0700), bounded (least recently used entries go) and trusted only
+when an entry's own digest holds: damaged entries are dropped.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ import threading
 import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 import llvmlite
 import llvmlite.binding as llvm
+
+from .codegen import FULL, QUICK, CodeGenerator, processor, target_machine
 
 _MAGIC: Final = b"wddm-obj-1\n"
 _DIGEST_SIZE: Final = 20
@@ -37,16 +38,8 @@ def lane_counts() -> tuple[int, int]:
         if forced not in ("8", "16"):
             raise ValueError(f"WDDM_LANES is {forced!r}; 8 and 16 exist")
         return int(forced), int(forced)
-    return (16 if _target()[1].get("avx512vl") and _target()[1].get("avx512bw") else 8), 16
-
-
-@lru_cache(maxsize=1)
-def _target() -> tuple[str, dict[str, bool], str]:
-    """Processor name, features and their flat spelling, as LLVM tells them."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    features = llvm.get_host_cpu_features()
-    return llvm.get_host_cpu_name(), dict(features), features.flatten()
+    features = processor()[1]
+    return (16 if features.get("avx512vl") and features.get("avx512bw") else 8), 16
 
 
 def default_cache_directory() -> Path:
@@ -63,6 +56,7 @@ class Statistics:
     memory_hits: int = 0
     disk_hits: int = 0
     damaged: int = 0
+    adopted: int = 0  #: compiled by the process in the background
     optimise_time: float = 0.0
     emit_time: float = 0.0
     link_time: float = 0.0
@@ -144,10 +138,10 @@ def _digest(data: bytes) -> bytes:
 class Code:
     """Linked machine code: addresses by function name. Keeps the code alive."""
 
-    __slots__ = ("_tracker", "key")
+    __slots__ = ("_tracker", "key", "level")
 
-    def __init__(self, tracker: Any, key: str) -> None:
-        self._tracker, self.key = tracker, key
+    def __init__(self, tracker: Any, key: str, level: int) -> None:
+        self._tracker, self.key, self.level = tracker, key, level
 
     def __getitem__(self, name: str) -> int:
         return int(self._tracker[name])
@@ -157,89 +151,94 @@ class Jit:
     """Compiles IR for this processor."""
 
     def __init__(self, cache: DiskCache | None = None, *, memory_entries: int = 4096) -> None:
-        cpu, _, features = _target()
-        self.cpu = cpu
+        cpu, _, features = processor()
         self.cache = cache
         self.statistics = Statistics()
         self._version = f"{llvmlite.__version__} {llvm.llvm_version_info} {cpu} {features}".encode()
-        self._machines: dict[int, Any] = {}
-        self._features = features
+        self._generators: dict[int, CodeGenerator] = {}
         # This linker places all of an object side by side; the default one may put code and constants too far apart to reach.
-        self._linker = llvm.create_lljit_compiler(self._machine(2, fresh=True), use_jit_link=True)
+        self._linker = llvm.create_lljit_compiler(target_machine(FULL), use_jit_link=True)
         self._codes: OrderedDict[str, Code] = OrderedDict()
         self._limit = memory_entries
         self._serial = 0
         self._lock = threading.Lock()
 
-    def _machine(self, level: int, *, fresh: bool = False) -> Any:
-        if not fresh and level in self._machines:
-            return self._machines[level]
-        target = llvm.Target.from_default_triple()
-        machine = target.create_target_machine(cpu=self.cpu, features=self._features, opt=level, reloc="pic", codemodel="small")
-        if not fresh:
-            self._machines[level] = machine
-        return machine
+    def _generator(self, level: int) -> CodeGenerator:
+        if level not in self._generators:
+            self._generators[level] = CodeGenerator(level)
+        return self._generators[level]
 
-    def compile(self, ir: str, *, kind: str = "", level: int = 2) -> Code:
-        """Machine code of the module ``ir``. ``kind`` names it in the statistics; ``level`` 0..2 is how hard to optimise."""
-        key = hashlib.blake2b(self._version + bytes([level]) + ir.encode(), digest_size=_DIGEST_SIZE).hexdigest()
+    def _key(self, ir: str, level: int) -> str:
+        return hashlib.blake2b(self._version + bytes([level]) + ir.encode(), digest_size=_DIGEST_SIZE).hexdigest()
+
+    def compile(self, ir: str, *, kind: str = "", level: int = FULL) -> Code:
+        """Machine code of the module ``ir``. ``kind`` names it in the statistics. Where the level is QUICK, FULL code that is
+        kept is as good."""
         with self._lock:
-            code = self._codes.get(key)
-            if code is not None:
-                self._codes.move_to_end(key)
-                self.statistics.memory_hits += 1
-                return code
             start = time.perf_counter()
-            image = self.cache.get(key) if self.cache is not None else None
-            if image is not None:
-                self.statistics.disk_hits += 1
-            else:
+            code = None
+            for kept in (FULL, QUICK) if level == QUICK else (level,):
+                code = self._kept(ir, self._key(ir, kept), kept)
+                if code is not None:
+                    break
+            if code is None:
                 image = self._emit(ir, level)
-                if self.cache is not None:
-                    self.cache.put(key, image)
-            code = self._link(image, ir, key)
-            self._codes[key] = code
-            while len(self._codes) > self._limit:
-                self._codes.popitem(last=False)
-            spent = self.statistics.by_name
-            spent[kind] = spent.get(kind, 0.0) + time.perf_counter() - start
+                code = self._keep(image, ir, self._key(ir, level), level)
+            self._spent(kind, time.perf_counter() - start)
             return code
 
-    def assembly(self, ir: str, *, level: int = 2) -> str:
-        """The assembly text of ``ir``, for people."""
-        module = self._optimised(ir, level)
-        return str(self._machine(level).emit_assembly(module))
+    def adopt(self, ir: str, image: bytes) -> Code:
+        """Machine code of ``ir``, of which another process made the object at level FULL."""
+        with self._lock:
+            self._codes.pop(self._key(ir, QUICK), None)
+            self.statistics.adopted += 1
+            return self._keep(image, ir, self._key(ir, FULL), FULL)
 
-    def _optimised(self, ir: str, level: int) -> Any:
-        module = llvm.parse_assembly(ir)
-        machine = self._machine(level)
-        module.triple = machine.triple
-        module.data_layout = str(machine.target_data)
-        if level:
-            options = llvm.create_pipeline_tuning_options(level)
-            options.loop_vectorization = False
-            options.slp_vectorization = False
-            options.loop_unrolling = level > 2
-            options.loop_interleaving = False
-            builder = llvm.create_pass_builder(machine, options)
-            # Modules hold a function or three that call each other through pointers or once: nothing for passes between functions.
-            passes = builder.getFunctionPassManager()
-            for function in module.functions:
-                if not function.is_declaration:
-                    passes.run(function, builder)
-        return module
+    def _kept(self, ir: str, key: str, level: int) -> Code | None:
+        """From memory or disk."""
+        code = self._codes.get(key)
+        if code is not None:
+            self._codes.move_to_end(key)
+            self.statistics.memory_hits += 1
+            return code
+        image = self.cache.get(key) if self.cache is not None else None
+        if image is None:
+            return None
+        self.statistics.disk_hits += 1
+        return self._remember(self._link(image, ir, key, level))
+
+    def _keep(self, image: bytes, ir: str, key: str, level: int) -> Code:
+        if self.cache is not None:
+            self.cache.put(key, image)
+        return self._remember(self._link(image, ir, key, level))
+
+    def _remember(self, code: Code) -> Code:
+        self._codes[code.key] = code
+        while len(self._codes) > self._limit:
+            self._codes.popitem(last=False)
+        return code
+
+    def _spent(self, kind: str, seconds: float) -> None:
+        spent = self.statistics.by_name
+        spent[kind] = spent.get(kind, 0.0) + seconds
+
+    def assembly(self, ir: str, *, level: int = FULL) -> str:
+        """The assembly text of ``ir``, for people."""
+        generator = self._generator(level)
+        return str(generator.machine.emit_assembly(generator.optimised(ir)))
 
     def _emit(self, ir: str, level: int) -> bytes:
         start = time.perf_counter()
-        module = self._optimised(ir, level)
+        generator = self._generator(level)
+        module = generator.optimised(ir)
         middle = time.perf_counter()
-        image: bytes = self._machine(level).emit_object(module)
+        image = generator.emit(module)
         self.statistics.compiled += 1
         self.statistics.optimise_time += middle - start
         self.statistics.emit_time += time.perf_counter() - middle
         return image
 
-    def _link(self, image: bytes, ir: str, key: str) -> Code:
+    def _link(self, image: bytes, ir: str, key: str, level: int) -> Code:
         start = time.perf_counter()
         builder = llvm.JITLibraryBuilder()
         builder.add_object_img(image)
@@ -250,4 +249,4 @@ class Jit:
         self._serial += 1
         tracker = builder.link(self._linker, f"m{self._serial}")
         self.statistics.link_time += time.perf_counter() - start
-        return Code(tracker, key)
+        return Code(tracker, key, level)

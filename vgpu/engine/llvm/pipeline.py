@@ -7,6 +7,7 @@ FaultError.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -33,7 +34,9 @@ from wddm.hw.packets import Op, Stage, Topology
 from . import compute, formats, front, merger, pixel, raster, run_function, vertex
 from .analysis import instructions
 from .bindings import Bindings, ResolvedSampler, ResolvedView
+from .codegen import FULL, QUICK
 from .jit import Code, Jit
+from .parts import Part, Parts
 from .shader import ShaderKey, Slots
 from .stages import Stages
 
@@ -82,25 +85,31 @@ class Bound:
     samplers: list[ResolvedSampler]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class DrawPipeline:
     """The functions of a draw."""
 
-    front: Any  #: callable
+    geometry: tuple[Part, Part]  #: vertex and front end
+    pixels: tuple[Part, Part]  #: pixel and merger
     planes: tuple[tuple[int, int], ...]
     layout: vertex.VertexLayout
     multisampled: bool
-    vertex: int
-    pixel: int
-    merger: int
     vertex_program: Program
     pixel_program: Program | None
-    codes: tuple[Code, ...]  #: kept alive
     has_loop: bool
     has_effects: bool
     rasterizes: bool
     weight: int  #: of the pixel program
     between: Between  #: the stages between vertices and rasterizer
+    stages: tuple[Code, ...]  #: of the stages between
+    front: Any = None  #: callable
+    front_address: int = 0
+    vertex: int = 0
+    pixel: int = 0
+    merger: int = 0
+    quick: bool = False  #: its pixels run code that may become better
+    timed: bool = False  #: its vertices and primitives do
+    codes: tuple[Code, ...] = ()  #: vertex, front end, pixel, merger and stages: kept alive
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,27 +189,23 @@ def packet(state: PipelineState, op: int, slot: int = 0) -> Packet | None:
 class Pipelines:
     """Compiles what state asks for, and keeps it."""
 
-    def __init__(self, jit: Jit, bindings: Bindings, lanes: tuple[int, int], wrap: Callable[[int], Any]) -> None:
+    def __init__(
+        self, jit: Jit, bindings: Bindings, lanes: tuple[int, int], wrap: Callable[[int], Any], patience: float
+    ) -> None:
         self.jit, self.bindings = jit, bindings
         self.lanes, self.wide = lanes  # before the rasterizer; of pixels and compute threads
+        self.parts = Parts(jit, patience)
         self.programs = Programs()
         self._draws: dict[Any, DrawPipeline] = {}
-        self._parts: dict[Any, Code] = {}
-        self._kernels: dict[Any, Code] = {}
         self._wrap = wrap  # address of a front function -> callable
         self._keys: dict[tuple[int, ...], tuple[ShaderKey, int]] = {}
         self._elements: dict[tuple[InputElement, ...], Elements] = {}
         self._bounds: dict[tuple[int, ...], Bound] = {}
         self._serial = 0
 
-    def part(self, kind: str, key: Any, make: Any) -> Code:
-        """A compiled function by its key."""
-        found = self._parts.get((kind, key))
-        if found is None:
-            if len(self._parts) >= 4096:
-                self._parts.pop(next(iter(self._parts)))
-            found = self._parts[kind, key] = self.jit.compile(make(), kind=kind)
-        return found
+    def part(self, kind: str, key: Any, make: Callable[[], str], *, level: int = FULL) -> Part:
+        """A compiled function by its key; at level QUICK where somebody tells how long it runs."""
+        return self.parts.get(kind, key, make, level)
 
     def raster(self) -> int:
         """The tile loop."""
@@ -286,9 +291,42 @@ class Pipelines:
             found = self._elements[elements] = Elements(elements, self._serial)
         return found
 
-    def kernel(self, program: Program, key: ShaderKey) -> Code:
+    def kernel(self, program: Program, key: ShaderKey) -> Part:
         """A compute kernel."""
-        return self.part("kernel", (program.number, key), lambda: compute.compile_kernel(program.program, key, self.wide))
+        return self.part(
+            "kernel", (program.number, key), lambda: compute.compile_kernel(program.program, key, self.wide), level=QUICK
+        )
+
+    def improve(self) -> None:
+        """Use the better code that has come. Only while nothing runs or waits that knows the old."""
+        better = self.parts.improve()
+        for pipeline in self._draws.values():
+            if not better.isdisjoint(pipeline.geometry) or not better.isdisjoint(pipeline.pixels):
+                self._address(pipeline)
+
+    def _address(self, pipeline: DrawPipeline) -> None:
+        """Fill in where the functions are now."""
+        vertex, front = pipeline.geometry
+        pixel, merger = pipeline.pixels
+        pipeline.vertex, pipeline.pixel, pipeline.merger = vertex["vertex"], pixel["pixel"], merger["merger"]
+        pipeline.front_address = front["front"]
+        pipeline.front = self._wrap(pipeline.front_address)
+        pipeline.timed = vertex.code.level == QUICK or front.code.level == QUICK
+        if pipeline.timed:
+            pipeline.front = self._timed(pipeline.front, pipeline.geometry)
+        pipeline.quick = pixel.code.level == QUICK or merger.code.level == QUICK
+        pipeline.codes = vertex.code, front.code, pixel.code, merger.code, *pipeline.stages
+
+    def _timed(self, function: Callable[[int], int], parts: tuple[Part, ...]) -> Callable[[int], int]:
+        """The same function, its running told."""
+
+        def timed(pointer: int) -> int:
+            began = time.perf_counter()
+            result = function(pointer)
+            self.parts.ran(parts, time.perf_counter() - began)
+            return result
+
+        return timed
 
     def draw(
         self,
@@ -368,25 +406,33 @@ class Pipelines:
             outputs, samples, self.wide,
         )  # fmt: skip
         vs_layout = vs.layout
-        parts = [
+        geometry = (
             self.part(
                 "vertex",
                 (vs.number, vs_key, elements, not stages.corners),
                 lambda: vertex.compile_vertex(vs.program, vs_key, elements, vs_layout, self.lanes, not stages.corners),
+                level=QUICK,
             ),
-            self.part("front", front_key, lambda: front.compile_front(front_key)),
+            self.part("front", front_key, lambda: front.compile_front(front_key), level=QUICK),
+        )
+        pixels = (
             self.part(
-                "pixel", (ps.number if ps else 0, pixel_key), lambda: pixel.compile_pixel(ps.program if ps else None, pixel_key)
+                "pixel",
+                (ps.number if ps else 0, pixel_key),
+                lambda: pixel.compile_pixel(ps.program if ps else None, pixel_key),
+                level=QUICK,
             ),
-            self.part("merger", merger_key, lambda: merger.compile_merger(merger_key)),
-        ]
-        return DrawPipeline(
-            self._wrap(parts[1]["front"]), planes, layout, samples > 1,
-            parts[0]["vertex"], parts[2]["pixel"], parts[3]["merger"], vs, ps,
-            (*parts, *stages.codes), any(p.has_loop for p in (vs, ps, *(p for p, _ in between)) if p is not None),
+            self.part("merger", merger_key, lambda: merger.compile_merger(merger_key), level=QUICK),
+        )
+        made = DrawPipeline(
+            geometry, pixels, planes, layout, samples > 1, vs, ps,
+            any(p.has_loop for p in (vs, ps, *(p for p, _ in between)) if p is not None),
             vs.has_effects or (ps is not None and ps.has_effects),
             rasterizes and (ps is not None or bool(depth_format)), ps.weight if ps is not None else 1, stages.between,
+            tuple(stages.codes),
         )  # fmt: skip
+        self._address(made)
+        return made
 
 
 def input_elements(state: PipelineState) -> tuple[InputElement, ...]:

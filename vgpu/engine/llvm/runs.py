@@ -195,7 +195,7 @@ class Runs:
         )
         pipeline = d.pipeline
         assert pipeline is not None
-        r["front_function"] = ctypes.cast(pipeline.front, ctypes.c_void_p).value
+        r["front_function"] = pipeline.front_address
         r["record_limit"] = d.record_limit
         r["draw_op"] = Op.DRAW_INDEXED if d.indexed else Op.DRAW
         r["index_format"], r["index_shift"] = (Format.R16_UINT, 1) if d.index_size == 2 else (Format.R32_UINT, 2)

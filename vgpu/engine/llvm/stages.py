@@ -6,7 +6,7 @@ function, that to the next, the last to stream output and the sink.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from vgpu.engine.reference.tessellator import ISOLINE, OUTPUT_POINT, QUAD, TRIANGLE
@@ -94,8 +94,8 @@ class Stages:
             stream_output=self._stream_output(last, made, "sink" if programs else "assembled"), batch=batch, refusal=refusal,
         )  # fmt: skip
 
-    def _part(self, kind: str, key: object, make: object, name: str) -> int:
-        code = self.pipelines.part(kind, key, make)
+    def _part(self, kind: str, key: Hashable, make: Callable[[], str], name: str) -> int:
+        code = self.pipelines.part(kind, key, make).code
         self.codes.append(code)
         return code[name]
 
