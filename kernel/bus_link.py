@@ -13,7 +13,7 @@ import os
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -57,16 +57,15 @@ class MemoryBlock:
     size: int
     array: npt.NDArray[np.uint8]
     shadow: npt.NDArray[np.uint8] | None = None
+    address: int = field(init=False)
 
-    @property
-    def address(self) -> int:
-        """Bus address of the first byte."""
-        return system_address(self.id)
+    def __post_init__(self) -> None:
+        self.address = system_address(self.id)
 
     @property
     def PhysicalAddress(self) -> int:
         """The same, under the name that miniports read in an MDL: its pages follow each other on the bus."""
-        return system_address(self.id)
+        return self.address
 
     @property
     def pages(self) -> int:

@@ -12,9 +12,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final
 
-import numpy as np
-import numpy.typing as npt
-
 from wddm.ddi.d3dukmdt import D3DDDI_SYNCHRONIZATIONOBJECT_TYPE
 
 from .bus_link import BusLink, MemoryBlock
@@ -168,7 +165,7 @@ class MonitoredFence(SyncObject):
     @property
     def value(self) -> int:
         """The value now, whoever wrote it."""
-        return int(self.page.values[self.slot])
+        return self.page.values[self.slot]
 
     def can_take(self, value: int) -> bool:
         """Whether the value is reached."""
@@ -196,7 +193,7 @@ class FencePage:
     """A page of fence values of one process: the kernel and the device write, the process reads."""
 
     block: MemoryBlock
-    values: npt.NDArray[np.uint64]
+    values: memoryview[int]  #: u64 each
     free: list[int]
     sealed: bool = False
 
@@ -214,7 +211,7 @@ class FencePages:
             if page.free:
                 return page, page.free.pop()
         block = self._link.create(_PAGE_SIZE, "fence page")
-        page = FencePage(block, block.array[:_PAGE_SIZE].view(np.uint64), list(range(_PAGE_SIZE // _SLOT - 1, -1, -1)))
+        page = FencePage(block, block.array[:_PAGE_SIZE].data.cast("Q"), list(range(_PAGE_SIZE // _SLOT - 1, -1, -1)))
         self.pages.append(page)
         return page, page.free.pop()
 

@@ -1,8 +1,9 @@
 """DxgkDdiRender for short command buffers: the rules of :mod:`miniport.render`, packet by packet.
 
 Columns pay off from some dozens of packets on; a draw or two are faster one by one. What a kind of packet may do is learnt from the
-columns themselves, once, so that the rules stand in one place. Only what passes is translated here: anything that breaks a rule, or
-does not fit into one DMA buffer, is left to the columns, which know the sentence.
+columns themselves, once, so that the rules stand in one place. What a command buffer may be given follows from its bytes alone, and
+is remembered: one frame's commands are often the last one's, with other addresses. Only what passes is translated here: anything
+that breaks a rule, or does not fit into one DMA buffer, is left to the columns, which know the sentence.
 """
 
 from __future__ import annotations
@@ -28,11 +29,14 @@ _PACKET: Final = struct.Struct("<HHIQIIQ32x")
 #: AllocationIndex, Value, DriverId, AllocationOffset, PatchOffset, SplitOffset
 _PATCH: Final = struct.Struct("<6I")
 _ADDRESS: Final = struct.Struct("<Q")
+_MASK: Final = 0xFFFF_FFFF_FFFF_FFFF
 assert _PACKET.size == PACKET_SIZE
 assert _PATCH.size == D3DDDI_PATCHLOCATIONLIST_DTYPE.itemsize
 
 #: Of each address that a packet may be given: its place in the packet, must it be given, does the packet write through it.
 Places = tuple[tuple[int, bool, bool], ...]
+#: Of each address that a command buffer may be given: its place in the buffer, must it be given, is it written through, its extent.
+Plan = tuple[tuple[int, bool, bool, int], ...]
 
 
 @lru_cache(maxsize=4096)
@@ -52,6 +56,21 @@ def _places(op: int, slot: int, arg: int, copy_node: bool) -> Places | None:
     return tuple(found)
 
 
+@lru_cache(maxsize=256)
+def _plan(commands: bytes, copy_node: bool) -> Plan | None:
+    """The addresses of a command buffer in order, or None when it is refused whatever they are."""
+    found = []
+    at = 0
+    for op, slot, extent, address, extent2, arg, address2 in _PACKET.iter_unpack(commands):
+        places = _places(op, slot, arg & 3, copy_node)
+        if places is None or address or address2:
+            return None
+        for place, required, writes in places:
+            found.append((at + place, required, writes, extent if place == ADDRESS_OFFSET else extent2))
+        at += PACKET_SIZE
+    return tuple(found)
+
+
 def translate(arguments: DXGKARG_RENDER, size_of: Callable[[int], int], *, copy_node: bool = False) -> bool:
     """What :func:`miniport.render.render` does, when it would take one pass and succeed. False: nothing was written.
 
@@ -68,43 +87,41 @@ def translate(arguments: DXGKARG_RENDER, size_of: Callable[[int], int], *, copy_
         or private.nbytes < DMA_PRIVATE_SIZE
     ):
         return False
-    commands = bytearray(arguments.pCommand[:length])
-    entries = arguments.pPatchLocationListIn[:count].tobytes()
-    patches = {entry[4]: entry for entry in _PATCH.iter_unpack(entries)}
-    if len(patches) != len(entries) // _PATCH.size:
-        return False  # an address is patched twice
+    commands = arguments.pCommand.data[:length].tobytes()
+    plan = _plan(commands, copy_node)
+    if plan is None:
+        return False
     allocations = arguments.pAllocationList[: arguments.AllocationListSize]
     listed = len(allocations)
     out = bytearray()
-    at = 0
-    for op, slot, extent, address, extent2, arg, address2 in _PACKET.iter_unpack(commands):
-        places = _places(op, slot, arg & 3, copy_node)
-        if places is None or address or address2:
+    addresses = []
+    entries = _PATCH.iter_unpack(arguments.pPatchLocationListIn[:count].tobytes())
+    entry = next(entries, None)
+    for at, required, writes, size in plan:
+        if entry is None or entry[4] != at:
+            if required:
+                return False
+            continue
+        index, _, _, offset, _, _ = entry
+        entry = next(entries, None)
+        if index >= listed:
             return False
-        for place, required, writes in places:
-            entry = patches.pop(at + place, None)
-            if entry is None:
-                if required:
-                    return False
-                continue
-            index, offset = entry[0], entry[3]
-            if index >= listed:
+        handle, value, physical = allocations.item(index)
+        if handle:
+            if not size or offset + size > size_of(handle) or (writes and not value & DXGK_ALLOCATIONLIST_WRITEOPERATION):
                 return False
-            handle, value, physical = allocations.item(index)
-            if handle:
-                size = extent if place == ADDRESS_OFFSET else extent2
-                if not size or offset + size > size_of(handle) or (writes and not value & DXGK_ALLOCATIONLIST_WRITEOPERATION):
-                    return False
-                if value & DXGK_ALLOCATIONLIST_SEGMENTID_MASK:
-                    _ADDRESS.pack_into(commands, at + place, physical + offset & 0xFFFF_FFFF_FFFF_FFFF)
-            elif required:
-                return False
-            out += _PATCH.pack(index, index, 0, offset, at + place, 0)
-        at += PACKET_SIZE
-    if patches:
-        return False  # one of them is no place for an address
+            if value & DXGK_ALLOCATIONLIST_SEGMENTID_MASK:
+                addresses.append((at, physical + offset & _MASK))
+        elif required:
+            return False
+        out += _PATCH.pack(index, index, 0, offset, at, 0)
+    if entry is not None:
+        return False  # it is no place for an address, given twice or out of order
     write_dma_private(private, DmaFlag.NONE)
-    arguments.pDmaBuffer[:length] = np.frombuffer(commands, np.uint8)
+    memory = arguments.pDmaBuffer.data
+    memory[:length] = commands
+    for at, address in addresses:
+        _ADDRESS.pack_into(memory, at, address)
     used = len(out) // _PATCH.size
     arguments.pPatchLocationListOut[:used] = np.frombuffer(out, D3DDDI_PATCHLOCATIONLIST_DTYPE)
     arguments.DmaBufferUsed = length

@@ -28,6 +28,8 @@ _OK: Final = NTSTATUS.STATUS_SUCCESS
 _AT_SUBMISSION: Final = int(D3DDDICB_SIGNALFLAGS.SignalAtSubmission)
 _REWIND: Final = int(D3DDDICB_SIGNALFLAGS.AllowFenceRewind)
 _NO_SIGNAL: Final = int(D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS.NoSignal)
+_PRESENTBLT: Final = ddi.DXGK_MONITORED_FENCE_KERNEL_SUBMISSION_TYPE.PRESENTBLT
+_RENDERGDI: Final = ddi.DXGK_MONITORED_FENCE_KERNEL_SUBMISSION_TYPE.RENDERGDI
 _NO_WAIT: Final = int(D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS.NoWait)
 
 
@@ -62,7 +64,7 @@ class SyncThunks(ThunkGroup):
 
     def _signal(self, message: thunk.SignalSynchronizationObject) -> None:
         context = self._active_context(message.hContext)
-        others = [self._context(h) for h in message.broadcast]
+        others = [self._context(h) for h in message.broadcast] if message.broadcast else ()
         if context is None:
             return
         if message.flags & ~(_AT_SUBMISSION | _REWIND):
@@ -71,20 +73,22 @@ class SyncThunks(ThunkGroup):
         if not objects:
             raise refusal(NTSTATUS.STATUS_INVALID_PARAMETER, "nothing to signal")
         rewind, at_submission = bool(message.flags & _REWIND), bool(message.flags & _AT_SUBMISSION)
+        by_gpu = not others and not at_submission
         for item in objects:
             if item.flags & _NO_SIGNAL:
                 raise refusal(NTSTATUS.STATUS_ACCESS_DENIED, f"{item.handle:#x} was created with NoSignal")
-        fences = [o for o in objects if isinstance(o, MonitoredFence)]
-        if len(fences) == len(objects) and not others and not at_submission:
-            for fence in fences:
-                wrong = fence.queue(message.value, rewind=rewind)
-                if wrong is not None:
-                    raise refusal(NTSTATUS.STATUS_INVALID_PARAMETER, wrong)
-                self._signal_by_gpu(context, fence, message.value, rewind=rewind)
+            by_gpu = by_gpu and type(item) is MonitoredFence
+        if not by_gpu:
+            broadcast = Broadcast(1 + len(others))
+            for one in (context, *others):
+                self.adapter.vidsch.enqueue(one, SignalPacket(objects, message.value, broadcast, rewind, at_submission))
             return
-        broadcast = Broadcast(1 + len(others))
-        for one in (context, *others):
-            self.adapter.vidsch.enqueue(one, SignalPacket(objects, message.value, broadcast, rewind, at_submission))
+        for fence in objects:
+            assert isinstance(fence, MonitoredFence)
+            wrong = fence.queue(message.value, rewind=rewind)
+            if wrong is not None:
+                raise refusal(NTSTATUS.STATUS_INVALID_PARAMETER, wrong)
+            self._signal_by_gpu(context, fence, message.value, rewind=rewind)
 
     def _signal_by_gpu(self, context: Context, fence: MonitoredFence, value: int, *, rewind: bool) -> None:
         """Let the last buffer write the value, or a submission of its own; the CPU does when nothing is pending."""
@@ -112,16 +116,10 @@ class SyncThunks(ThunkGroup):
         host = self.adapter.host
         if not host.has("DxgkDdiSignalMonitoredFence"):
             return False
-        kinds = ddi.DXGK_MONITORED_FENCE_KERNEL_SUBMISSION_TYPE
-        arguments = ddi.DXGKARG_SIGNALMONITOREDFENCE(
-            fence.address,
-            value,
-            dma.array,
-            dma.size,
-            dma.private,
-            len(dma.private),
-            kinds.PRESENTBLT if kind is PacketKind.PRESENT else kinds.RENDERGDI,
-        )
+        arguments = dma.signal_arguments
+        arguments.MonitoredFenceGpuVa = fence.address
+        arguments.MonitoredFenceValue = value
+        arguments.KernelSubmissionType = _PRESENTBLT if kind is PacketKind.PRESENT else _RENDERGDI
         return bool(host.call("DxgkDdiSignalMonitoredFence", host.hAdapter, arguments) == _OK)
 
     def _wait(self, message: thunk.WaitForSynchronizationObject) -> None:

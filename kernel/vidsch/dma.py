@@ -9,21 +9,32 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from kernel.bus_link import BusLink, MemoryBlock
-from wddm.ddi.d3dkmddi import DXGKARG_PATCH, DXGKARG_SUBMITCOMMAND
+from wddm.ddi.d3dkmddi import (
+    DXGK_ALLOCATIONLIST_DTYPE,
+    DXGKARG_PATCH,
+    DXGKARG_RENDER,
+    DXGKARG_SIGNALMONITOREDFENCE,
+    DXGKARG_SUBMITCOMMAND,
+)
 from wddm.ddi.d3dukmdt import D3DDDI_PATCHLOCATIONLIST_DTYPE, StructArray
+
+_NOTHING: Final = np.zeros(0, np.uint8)
+_NO_ALLOCATIONS: Final = np.zeros(0, DXGK_ALLOCATIONLIST_DTYPE)
 
 
 @dataclass(slots=True, eq=False)
 class DmaBuffer:
     """``array``: the bytes; ``private``: the miniport's; ``patches``: room for the patch list.
 
-    ``patch_arguments`` and ``submit_arguments``: what DxgkDdiPatch and DxgkDdiSubmitCommand are told of this buffer; the members
-    that are the buffer's own are filled in for good, a submission sets the others.
+    ``render_arguments``, ``signal_arguments``, ``patch_arguments`` and ``submit_arguments``: what DxgkDdiRender,
+    SignalMonitoredFence, Patch and SubmitCommand are told of this buffer; the members that are the buffer's own are filled in for
+    good, each call sets the others.
     """
 
     block: MemoryBlock
@@ -32,6 +43,8 @@ class DmaBuffer:
     private: npt.NDArray[np.uint8]
     patches: StructArray
     key: tuple[int, int, int]
+    render_arguments: DXGKARG_RENDER
+    signal_arguments: DXGKARG_SIGNALMONITOREDFENCE
     patch_arguments: DXGKARG_PATCH
     submit_arguments: DXGKARG_SUBMITCOMMAND
 
@@ -61,6 +74,22 @@ class DmaPool:
         array = block.array[:size]
         private = np.zeros(private_size, np.uint8)
         patches = np.zeros(patch_count, D3DDDI_PATCHLOCATIONLIST_DTYPE)
+        render = DXGKARG_RENDER(
+            pCommand=_NOTHING,
+            CommandLength=0,
+            pDmaBuffer=array,
+            DmaSize=size,
+            pDmaBufferPrivateData=private,
+            DmaBufferPrivateDataSize=private_size,
+            pAllocationList=_NO_ALLOCATIONS,
+            AllocationListSize=0,
+            pPatchLocationListIn=patches[:0],
+            PatchLocationListInSize=0,
+            pPatchLocationListOut=patches,
+            PatchLocationListOutSize=patch_count,
+            DmaBufferPhysicalAddress=block.address,
+        )
+        signal = DXGKARG_SIGNALMONITOREDFENCE(0, 0, array, size, private, private_size)
         patch = DXGKARG_PATCH(
             hContext=0,
             pDmaBuffer=array,
@@ -84,7 +113,7 @@ class DmaPool:
             pDmaBufferPrivateData=private,
             DmaBufferPrivateDataSize=private_size,
         )
-        return DmaBuffer(block, size, array, private, patches, key, patch, submit)
+        return DmaBuffer(block, size, array, private, patches, key, render, signal, patch, submit)
 
     def release(self, buffer: DmaBuffer) -> None:
         """The hardware is done with it."""

@@ -90,22 +90,15 @@ class Renderer:
         multipass = 0
         while len(packets) < MAX_PARTS:
             dma = self._pool.acquire(info.DmaBufferSize, info.DmaBufferPrivateDataSize, info.PatchLocationListSize)
-            arguments = DXGKARG_RENDER(
-                pCommand=commands,
-                CommandLength=len(commands),
-                pDmaBuffer=dma.array,
-                DmaSize=dma.size,
-                pDmaBufferPrivateData=dma.private,
-                DmaBufferPrivateDataSize=len(dma.private),
-                pAllocationList=listed.array,
-                AllocationListSize=len(listed.array),
-                pPatchLocationListIn=patches_in,
-                PatchLocationListInSize=len(patches_in),
-                pPatchLocationListOut=dma.patches,
-                PatchLocationListOutSize=len(dma.patches),
-                MultipassOffset=multipass,
-                DmaBufferPhysicalAddress=dma.address,
-            )
+            arguments = dma.render_arguments
+            arguments.pCommand = commands
+            arguments.CommandLength = len(commands)
+            arguments.pAllocationList = listed.array
+            arguments.AllocationListSize = len(listed.array)
+            arguments.pPatchLocationListIn = patches_in
+            arguments.PatchLocationListInSize = len(patches_in)
+            arguments.MultipassOffset = multipass
+            arguments.DmaBufferUsed = arguments.DmaBufferPrivateDataUsed = arguments.PatchLocationListOutUsed = 0
             try:
                 status = self._host.DxgkDdiRender(context.hKmd, arguments)
                 check_used(dma, arguments.DmaBufferUsed, arguments.DmaBufferPrivateDataUsed, arguments.PatchLocationListOutUsed)

@@ -261,7 +261,10 @@ class Channel:
             while True:
                 received = self.transport.receive_nowait()
                 if received is None:
-                    await self._end_batch(after_batch, idle=True)
+                    if after_batch is not None:
+                        after_batch()
+                    if self._server and self.congested:
+                        await self.drained()
                     handled = 0
                     received = await self.transport.receive()
                 data, descriptors = received
@@ -277,19 +280,20 @@ class Channel:
                         return
                     handled += 1
                     if handled >= FAIR_TURN:
-                        await self._end_batch(after_batch, idle=False)
+                        await self._give_way(after_batch)
                         handled = 0
         except ProtocolError as error:
             self._refuse(error)
         except TransportClosed as error:
             self._close(str(error))
 
-    async def _end_batch(self, after_batch: Callable[[], None] | None, *, idle: bool) -> None:
+    async def _give_way(self, after_batch: Callable[[], None] | None) -> None:
+        """In the middle of a long batch: let other tasks run."""
         if after_batch is not None:
             after_batch()
         if self._server and self.congested:
             await self.drained()
-        elif not idle:
+        else:
             await trio.lowlevel.checkpoint()
 
     async def _hold(self, held: Awaitable[Any], after_batch: Callable[[], None] | None) -> None:

@@ -94,6 +94,9 @@ class Connection:
         self._outstanding: dict[int, Declaration] = {}
         self._next_id = 1
         self._failed = False
+        incoming = [d for d in protocol.by_method.values() if d.from_server is not server]
+        self._notifications = {d.method: d for d in incoming if d.kind is MessageKind.NOTIFICATION}
+        self._requests = {d.method: d for d in incoming if d.kind is MessageKind.REQUEST}
 
     # ----- out -----------------------------------------------------------------------------------------------------------
 
@@ -121,7 +124,7 @@ class Connection:
     def send_reply(self, request: RequestReceived, reply: Struct) -> Outgoing:
         """Encode the answer to a request. Raises MessageTooLong."""
         declaration = self.protocol.by_struct[type(request.message)]
-        if declaration.encode_reply is None or declaration.reply is not type(reply):
+        if declaration.reply is not type(reply):
             raise TypeError(f"{declaration.method} is answered by {declaration.reply}, not {type(reply)}")
         descriptors: list[int] = []
         return self._pack([1, request.id, None, declaration.encode_reply(reply, descriptors)], descriptors)
@@ -157,22 +160,23 @@ class Connection:
         if self._failed:
             close_descriptors(descriptors)
             raise ProtocolError("the connection has failed before")
-        self._descriptors.extend(descriptors)
+        if descriptors:
+            self._descriptors.extend(descriptors)
         try:
             if len(self._descriptors) > MAX_DESCRIPTORS:
                 raise ProtocolError(f"{len(self._descriptors)} descriptors without their messages")
-            self._weigh(data)
+            if self._census is not None or self._fed - self._taken + len(data) > BIG_MESSAGE:
+                self._weigh(data)
             unpacker = self._unpacker
             unpacker.feed(data)
             self._fed += len(data)
-            while True:
-                try:
-                    value = unpacker.unpack()
-                except msgpack.OutOfData:
-                    break
+            for value in unpacker:
                 self._taken = unpacker.tell()
                 yield self._event(value)
-            self._keep(data)
+            if self._taken != self._fed or self._census is not None:
+                self._keep(data)
+            elif self._begun:
+                self._begun = []
         except msgpack.BufferFull:
             self.close()
             raise ProtocolError(f"a message of more than {MAX_MESSAGE} bytes") from None
@@ -185,10 +189,8 @@ class Connection:
             raise
 
     def _weigh(self, data: bytes) -> None:
-        """Before ``data`` is decoded: refuse a big message that would make too many objects."""
+        """Before ``data``, a part of a big message, is decoded: refuse one that would make too many objects."""
         if self._census is None:
-            if self._fed - self._taken + len(data) <= BIG_MESSAGE:
-                return
             self._census = Census()
             chunks, self._begun = [*self._begun, data], []
         else:
@@ -221,11 +223,11 @@ class Connection:
             raise ProtocolError(f"a message is an array, not {type(value).__name__}")
         kind = value[0]
         if kind == 2 and len(value) == 3:
-            declaration = self._incoming(value[1], MessageKind.NOTIFICATION)
+            declaration = self._incoming(self._notifications, value[1])
             message, descriptors = self._params_of(declaration, value[2])
             return NotificationReceived(message, descriptors)
         if kind == 0 and len(value) == 4:
-            declaration = self._incoming(value[2], MessageKind.REQUEST)
+            declaration = self._incoming(self._requests, value[2])
             if type(value[1]) is not int or not 0 <= value[1] <= 0xFFFF_FFFF:
                 raise ProtocolError(f"{declaration.method}: request id {shorten(value[1])}")
             message, descriptors = self._params_of(declaration, value[3])
@@ -234,10 +236,11 @@ class Connection:
             return self._response(value[1], value[2], value[3])
         raise ProtocolError(f"no message kind {shorten(kind)} with {len(value)} elements")
 
-    def _incoming(self, method: Any, kind: MessageKind) -> Declaration:
-        declaration = self.protocol.by_method.get(method) if type(method) is str else None
-        if declaration is None or declaration.kind is not kind or declaration.from_server is self.server:
-            raise ProtocolError(f"{self.protocol.name} has no {kind.name.lower()} {shorten(method)} in this direction")
+    def _incoming(self, declared: dict[str, Declaration], method: Any) -> Declaration:
+        declaration = declared.get(method) if type(method) is str else None
+        if declaration is None:
+            kind = "notification" if declared is self._notifications else "request"
+            raise ProtocolError(f"{self.protocol.name} has no {kind} {shorten(method)} in this direction")
         return declaration
 
     def _params_of(self, declaration: Declaration, params: Any) -> tuple[Any, Sequence[int]]:
@@ -254,13 +257,13 @@ class Connection:
         except BadValue as error:
             close_descriptors(came[: len(came) - len(waiting)])
             raise ProtocolError(f"{where}{error.place}: {error.why}") from None
-        return message, came[: len(came) - len(waiting)]
+        return message, came[: len(came) - len(waiting)] if came else ()
 
     def _response(self, request_id: Any, error: Any, result: Any) -> ResponseReceived:
         if request_id == 0 and type(error) is list and len(error) == 3:
             raise ProtocolError(f"the peer ended the link: {_sentence(error[2])}")
         declaration = self._outstanding.pop(request_id, None) if type(request_id) is int else None
-        if declaration is None or declaration.decode_reply is None:
+        if declaration is None:
             raise ProtocolError(f"an answer to request {shorten(request_id)}, which was not asked")
         if error is None:
             reply, descriptors = self._decode(declaration.decode_reply, result, f"{declaration.method} reply")

@@ -24,6 +24,7 @@ from .address import Address
 
 RECEIVE_SIZE: Final = 1 << 18
 _MAX_DESCRIPTORS: Final = 64
+_ANCILLARY_SIZE: Final = socket.CMSG_SPACE(4 * _MAX_DESCRIPTORS)
 
 
 class TransportClosed(Exception):
@@ -48,7 +49,7 @@ class Transport(ABC):
         """At least one byte, or ``b""`` at the end; descriptors are the caller's to close. Raises TransportClosed."""
 
     def receive_nowait(self) -> tuple[bytes, list[int]] | None:
-        """What has arrived already, or None. Raises TransportClosed."""
+        """What has arrived already, or None: nothing, or nothing more when the last call was answered. Raises TransportClosed."""
         return None
 
     async def wait_hangup(self) -> None:
@@ -70,6 +71,7 @@ class SocketTransport(Transport):
     def __init__(self, sock: socket.socket) -> None:
         sock.setblocking(False)
         self._sock = sock
+        self._emptied = False  # what was received last was less than there was room for
         self.passes_descriptors = sock.family == socket.AF_UNIX
         if sock.family in (socket.AF_INET, socket.AF_INET6):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -100,17 +102,25 @@ class SocketTransport(Transport):
                     raise TransportClosed(str(error)) from None
 
     def receive_nowait(self) -> tuple[bytes, list[int]] | None:
+        if self._emptied:
+            self._emptied = False
+            return None
+        return self._receive_nowait()
+
+    def _receive_nowait(self) -> tuple[bytes, list[int]] | None:
+        """Ask the system."""
         try:
             if not self.passes_descriptors:
-                return self._sock.recv(RECEIVE_SIZE), []
-            data, ancillary, flags, _address = self._sock.recvmsg(
-                RECEIVE_SIZE, socket.CMSG_SPACE(4 * _MAX_DESCRIPTORS), socket.MSG_CMSG_CLOEXEC
-            )
+                data = self._sock.recv(RECEIVE_SIZE)
+                self._emptied = 0 < len(data) < RECEIVE_SIZE
+                return data, []
+            data, ancillary, flags, _address = self._sock.recvmsg(RECEIVE_SIZE, _ANCILLARY_SIZE, socket.MSG_CMSG_CLOEXEC)
         except BlockingIOError:
             return None
         except OSError:
             return b"", []
         if not ancillary and not flags & socket.MSG_CTRUNC:
+            self._emptied = 0 < len(data) < RECEIVE_SIZE
             return data, []
         descriptors: array.array[int] = array.array("i")
         for level, kind, payload in ancillary:
@@ -125,7 +135,7 @@ class SocketTransport(Transport):
 
     async def receive(self) -> tuple[bytes, list[int]]:
         while True:
-            received = self.receive_nowait()
+            received = self._receive_nowait()
             if received is not None:
                 return received
             try:

@@ -9,8 +9,7 @@ Windows does not document its numbers, so quantum and weights are parameters her
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 
 class Schedulable(Protocol):
@@ -23,8 +22,7 @@ class Schedulable(Protocol):
     def order(self) -> int: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """``run``: the context whose next packet goes to the hardware, or None. ``preempt``: stop what the hardware has first.
 
     ``wake_at``: ask again at this time even if nothing happens, or None.
