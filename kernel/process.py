@@ -90,12 +90,9 @@ class Session:
 
     # ----- how messages are taken --------------------------------------------------------------------------------------------
 
-    def _check_greeted(self) -> None:
+    def _request(self, handler: Callable[[_M], Any], message: _M) -> Any:
         if not self._greeted:
             raise ProtocolError("the first message is hello")
-
-    def _request(self, handler: Callable[[_M], Any], message: _M) -> Any:
-        self._check_greeted()
         self.adapter.check_running()
         if tracer.enabled:
             _trace(message)
@@ -118,7 +115,8 @@ class Session:
         return refusal(NTSTATUS.STATUS_DEVICE_REMOVED, str(error))
 
     def _notification(self, handler: Callable[[_M], Awaitable[None] | None], message: _M) -> Awaitable[None] | None:
-        self._check_greeted()
+        if not self._greeted:
+            raise ProtocolError("the first message is hello")
         if self.adapter.stopped is not None or self.adapter.link.channel.closed:
             return None  # every device has been told already, or will be when run() ends
         if tracer.enabled:

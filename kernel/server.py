@@ -109,7 +109,7 @@ class Kernel:
         link: BusLink = (SharedLink if shared else CopyingLink)(channel, limit=self.options.system_memory)
         self._link = link
         nursery.start_soon(link.run)
-        adapter = Adapter(self.options, link, hello.registers, trio.current_time)
+        adapter = Adapter(self.options, link, hello.registers, trio.lowlevel.current_clock().current_time)
         adapter.start()
         link.collected = adapter.pump
         adapter.changed = self._changed

@@ -25,6 +25,8 @@ from wddm.ddi.d3dkmddi import (
     DXGKARG_RENDER,
     DXGKARG_RESETENGINE,
     DXGKARG_SETVIDPNSOURCEADDRESS,
+    DXGKARG_SIGNALMONITOREDFENCE,
+    DXGKARG_SUBMITCOMMAND,
 )
 from wddm.ddi.dispmprt import (
     DRIVER_INITIALIZATION_DATA,
@@ -159,6 +161,18 @@ class Driver:
         adapter = self._context_adapter.get(context)
         return _BAD_HANDLE if adapter is None else adapter.present(context, arguments)
 
+    def submit(self, handle: int, arguments: DXGKARG_SUBMITCOMMAND) -> int:
+        """DxgkDdiSubmitCommand."""
+        return self._adapters[handle].submit(arguments)
+
+    def signal_fence(self, handle: int, arguments: DXGKARG_SIGNALMONITOREDFENCE) -> int:
+        """DxgkDdiSignalMonitoredFence."""
+        return self._adapters[handle].signal_fence(arguments)
+
+    def interrupt(self, handle: int, message: int) -> bool:
+        """DxgkDdiInterruptRoutine."""
+        return interrupt(self._adapters[handle])
+
     def patch(self, handle: int, arguments: DXGKARG_PATCH) -> int:
         """DxgkDdiPatch."""
         submission.patch(arguments)
@@ -226,7 +240,7 @@ def DriverEntry(DxgkInitialize: Callable[[DRIVER_INITIALIZATION_DATA], int]) -> 
         DxgkDdiStartDevice=d.start_device,
         DxgkDdiStopDevice=lambda h: a(h).stop(),
         DxgkDdiRemoveDevice=d.remove_device,
-        DxgkDdiInterruptRoutine=lambda h, message: interrupt(a(h)),
+        DxgkDdiInterruptRoutine=d.interrupt,
         DxgkDdiDpcRoutine=d.dpc,
         DxgkDdiQueryChildRelations=d.child_relations,
         DxgkDdiQueryChildStatus=d.child_status,
@@ -238,7 +252,7 @@ def DriverEntry(DxgkInitialize: Callable[[DRIVER_INITIALIZATION_DATA], int]) -> 
         DxgkDdiDescribeAllocation=lambda h, p: a(h).allocations.describe(p),
         DxgkDdiGetStandardAllocationDriverData=lambda h, p: standard_allocation(p),
         DxgkDdiPatch=d.patch,
-        DxgkDdiSubmitCommand=lambda h, p: a(h).submit(p),
+        DxgkDdiSubmitCommand=d.submit,
         DxgkDdiPreemptCommand=d.preempt,
         DxgkDdiBuildPagingBuffer=lambda h, p: paging.build_paging_buffer(p),
         DxgkDdiResetFromTimeout=lambda h: a(h).reset_from_timeout(),
@@ -268,6 +282,6 @@ def DriverEntry(DxgkInitialize: Callable[[DRIVER_INITIALIZATION_DATA], int]) -> 
         DxgkDdiResetEngine=d.reset_engine,
         DxgkDdiCancelCommand=lambda h, p: a(h).cancel(p),
         DxgkDdiGetNodeMetadata=lambda h, node, p: a(h).node_metadata(node, p),
-        DxgkDdiSignalMonitoredFence=lambda h, p: a(h).signal_fence(p),
+        DxgkDdiSignalMonitoredFence=d.signal_fence,
     )
     return DxgkInitialize(table)

@@ -57,17 +57,17 @@ _PAGING: Final = int(DXGK_PATCHFLAGS.Paging)
 assert _PATCH.size == D3DDDI_PATCHLOCATIONLIST_DTYPE.itemsize
 
 Notify = Callable[[DXGK_INTERRUPT_DMA_COMPLETED | DXGK_INTERRUPT_DMA_PREEMPTED], None]
-_INTERRUPT: Final = int(RingFlag.INTERRUPT)
+#: Ring flags by those of the DMA buffer's private data, and by those of the submission.
 _RING_FLAGS: Final = tuple(
-    (int(flag), int(to)) for flag, to in ((DmaFlag.CONTINUE, RingFlag.CONTINUE), (DmaFlag.PRIVILEGED, RingFlag.PRIVILEGED))
+    int(RingFlag.INTERRUPT)
+    | (RingFlag.CONTINUE if flags & DmaFlag.CONTINUE else 0)
+    | (RingFlag.PRIVILEGED if flags & DmaFlag.PRIVILEGED else 0)
+    for flags in range(4)
 )
-_SUBMIT_FLAGS: Final = tuple(
-    (int(flag), int(to))
-    for flag, to in (
-        (DXGK_SUBMITCOMMANDFLAGS.NullRendering, RingFlag.NULL_RENDERING),
-        (DXGK_SUBMITCOMMANDFLAGS.Resubmission, RingFlag.RESUME),
-    )
-)
+_NULL_RENDERING, _RESUBMISSION = int(DXGK_SUBMITCOMMANDFLAGS.NullRendering), int(DXGK_SUBMITCOMMANDFLAGS.Resubmission)
+_RING_NULL_RENDERING, _RING_RESUME = int(RingFlag.NULL_RENDERING), int(RingFlag.RESUME)
+_SUBMIT, _CONTEXT_DESTROY = int(RingOp.SUBMIT), int(RingOp.CONTEXT_DESTROY)
+_NO_SIGNAL: Final = (0, 0)
 #: The members of RING_ENTRY, in order.
 _ENTRY: Final = struct.Struct("<4IQII4Q")
 assert _ENTRY.size == RING_ENTRY_SIZE
@@ -76,7 +76,7 @@ assert _ENTRY.size == RING_ENTRY_SIZE
 def patch(arguments: DXGKARG_PATCH) -> None:
     """DxgkDdiPatch: final addresses into the portion that will be submitted. Paging buffers have them already."""
     listed = arguments.pAllocationList
-    if arguments.Flags & _PAGING or arguments.pPatchLocationList is None or listed is None:
+    if int(arguments.Flags) & _PAGING or arguments.pPatchLocationList is None or listed is None:
         return
     start = arguments.PatchLocationListSubmissionStart
     entries: npt.NDArray[Any] = arguments.pPatchLocationList[start : start + arguments.PatchLocationListSubmissionLength]
@@ -147,21 +147,22 @@ class NodeQueue:
         data = arguments.pDmaBufferPrivateData if arguments.DmaBufferPrivateDataSize else None
         record = record_at(data, arguments.DmaBufferPrivateDataSubmissionStartOffset)
         private, signals = (0, []) if record is None else asked(record)
-        submit = int(arguments.Flags)
-        flags = _INTERRUPT
-        for mask, to in _RING_FLAGS:
-            flags |= to if private & mask else 0
-        for mask, to in _SUBMIT_FLAGS:
-            flags |= to if submit & mask else 0
-        forgets = [self._dying.popleft() for _ in range(min(FORGET_AT_ONCE, len(self._dying)))]
-        for number in forgets:
+        submit, fence = int(arguments.Flags), arguments.SubmissionFenceId
+        flags = _RING_FLAGS[private & 3]
+        if submit & _NULL_RENDERING:
+            flags |= _RING_NULL_RENDERING
+        if submit & _RESUBMISSION:
+            flags |= _RING_RESUME
+        forgets: list[int] = []
+        while self._dying and len(forgets) < FORGET_AT_ONCE:
+            forgets.append(self._dying.popleft())
             # Done when everything before it is: it reports what is true then, without an interrupt.
-            self._put(RingOp.CONTEXT_DESTROY, 0, self._newest, number, 0, 0, [])
+            self._put(_CONTEXT_DESTROY, 0, self._newest, forgets[-1], 0, 0, [])
         size = arguments.DmaBufferSubmissionEndOffset - arguments.DmaBufferSubmissionStartOffset
         address = arguments.DmaBufferPhysicalAddress + arguments.DmaBufferSubmissionStartOffset if size else 0
-        self._put(RingOp.SUBMIT, flags, arguments.SubmissionFenceId, hardware, address, size, signals)
-        self.submitted.append(Submission(arguments.SubmissionFenceId, context, record, forgets))
-        self.last_submitted = arguments.SubmissionFenceId
+        self._put(_SUBMIT, flags, fence, hardware, address, size, signals)
+        self.submitted.append(Submission(fence, context, record, forgets))
+        self.last_submitted = fence
         self._registers.write_node(self.node, NodeRegister.RING_TAIL, self._tail)
         return True
 
@@ -171,9 +172,10 @@ class NodeQueue:
         return self.submitted[-1].fence if self.submitted else self.last_completed
 
     def _put(
-        self, op: RingOp, flags: int, fence: int, context: int, address: int, size: int, signals: list[tuple[int, int]]
+        self, op: int, flags: int, fence: int, context: int, address: int, size: int, signals: list[tuple[int, int]]
     ) -> None:
-        (a1, v1), (a2, v2) = [*signals, (0, 0), (0, 0)][:2]
+        a1, v1 = signals[0] if signals else _NO_SIGNAL
+        a2, v2 = signals[1] if len(signals) > 1 else _NO_SIGNAL
         at = self._tail % RING_ENTRIES * RING_ENTRY_SIZE
         _ENTRY.pack_into(self._entries, at, op, flags, fence, context, address, size, 0, a1, v1, a2, v2)
         self._tail += 1

@@ -6,7 +6,7 @@ Scheduling".
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -59,11 +59,10 @@ class DmaPacket:
     flags: int = 0  #: DXGK_SUBMITCOMMANDFLAGS
     patch_count: int = 0
     allocations: ConvertedList | None = None
-    uses: list[Allocation] = field(default_factory=list)
-    writes: list[Allocation] = field(default_factory=list)
-    offers: list[tuple[Allocation, int]] = field(default_factory=list)
+    uses: Sequence[Allocation] = ()
+    writes: Sequence[Allocation] = ()
+    offers: Sequence[tuple[Allocation, int]] = ()
     signals: list[tuple[MonitoredFence, int]] = field(default_factory=list)
-    on_submit: list[Callable[[], None]] = field(default_factory=list)
     on_finish: list[Callable[[], None]] = field(default_factory=list)
     state: PacketState = PacketState.QUEUED
     fence: int = 0

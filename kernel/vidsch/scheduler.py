@@ -7,7 +7,7 @@ resident, policies asked, work submitted; interrupts and their DPC feed it. It i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import islice
 from typing import Final, Protocol
@@ -200,7 +200,7 @@ class VidSch:
     # ----- residency ---------------------------------------------------------------------------------------------------------
 
     def _make_ready(
-        self, context: Context, packet: DmaPacket | CallPacket, uses: list[Allocation], writes: Iterable[Allocation]
+        self, context: Context, packet: DmaPacket | CallPacket, uses: Sequence[Allocation], writes: Iterable[Allocation]
     ) -> bool:
         """Whether everything that ``packet`` uses is resident and pinned; asks for it if not."""
         if packet.state is PacketState.READY:
@@ -276,7 +276,7 @@ class VidSch:
             if not node.ready and len(hw) < 2:
                 node.wake_at = None
                 return
-            behind = [p.context for p in islice(hw, 1, None) if p.context is not None]
+            behind = [p.context for p in islice(hw, 1, None) if p.context is not None] if len(hw) > 1 else ()
             decision = node.policy.decide(self._clock(), node.running, list(node.ready), behind)
             node.wake_at = decision.wake_at
             if decision.preempt and hw:
@@ -291,8 +291,6 @@ class VidSch:
             del node.ready[context]
             context.submitted.append(packet)
             self._submit(node, packet)
-            for callback in packet.on_submit:
-                callback()
             self._advance(context)
 
     def _submit(self, node: Node, packet: DmaPacket) -> None:
@@ -319,7 +317,8 @@ class VidSch:
         patch.PatchLocationListSubmissionLength = packet.patch_count
         patch.Flags = _PATCH_FLAGS[packet.flags & 0xF]
         self._host.DxgkDdiPatch(patch)
-        self._show_device(packet)
+        if not self._link.shared:
+            self._show_device(packet)
         packet.state = PacketState.SUBMITTED
         if not node.hw:
             node.head_since = self._clock()
@@ -337,8 +336,6 @@ class VidSch:
     def _show_device(self, packet: DmaPacket) -> None:
         """On links that copy: the device gets the buffer and every page that the processor may have changed."""
         link = self._link
-        if link.shared:
-            return
         if packet.size:
             link.to_device(packet.dma.block, 0, packet.size)
         for allocation in packet.uses:

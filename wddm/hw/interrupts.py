@@ -69,19 +69,25 @@ def _pair(low: int, high: int, value: int) -> dict[int, int]:
 
 def _only(cause: int) -> Interrupt:
     """A single cause. Raises ValueError for none, several, and bits that mean nothing."""
-    if cause not in _CAUSES:
+    found = _CAUSES.get(cause)
+    if found is None:
         raise ValueError(f"interrupt status {cause:#x}")
-    return Interrupt(cause)
+    return found
 
 
-_CAUSES: Final = frozenset(int(cause) for cause in Interrupt)
+_CAUSES: Final = {int(cause): cause for cause in Interrupt}
+#: Register offsets as plain numbers, for what comes with every submission.
+_STATUS, _SOURCE = int(Register.INTERRUPT_STATUS), int(Register.INTERRUPT_SOURCE)
+_FENCE_COMPLETED: Final = tuple(node_register(node, NodeRegister.FENCE_COMPLETED) for node in range(MAX_NODES))
 
 
 def latch(message: InterruptMessage) -> dict[int, int]:
     """Register offset to value: what an interrupt carries. Raises ValueError for a message without exactly one cause."""
     cause, node, head = _only(message.cause), message.node, message.head
+    if cause is Interrupt.FENCE:
+        return {_STATUS: message.cause, _SOURCE: node, _FENCE_COMPLETED[node]: message.fence}
     display = cause is Interrupt.VSYNC
-    found = {int(Register.INTERRUPT_STATUS): int(cause), int(Register.INTERRUPT_SOURCE): head if display else node}
+    found = {_STATUS: int(cause), _SOURCE: head if display else node}
     if display:
         found |= _pair(
             head_register(head, HeadRegister.CURRENT_LO), head_register(head, HeadRegister.CURRENT_HI), message.surface
@@ -98,7 +104,7 @@ def latch(message: InterruptMessage) -> dict[int, int]:
             message.fault_address,
         )
         return found
-    found[node_register(node, NodeRegister.FENCE_COMPLETED)] = message.fence
+    found[_FENCE_COMPLETED[node]] = message.fence
     if cause is Interrupt.PREEMPTED:
         found[node_register(node, NodeRegister.PREEMPT_FENCE)] = message.preempt_fence
     return found
@@ -109,10 +115,12 @@ def unlatch(read: Callable[[int], int]) -> InterruptMessage:
 
     Raises ValueError unless there is exactly one cause, and for a node or head that no device has.
     """
-    cause = _only(read(Register.INTERRUPT_STATUS))
-    source = read(Register.INTERRUPT_SOURCE)
+    cause = _only(read(_STATUS))
+    source = read(_SOURCE)
     if source >= (MAX_HEADS if cause is Interrupt.VSYNC else MAX_NODES):
         raise ValueError(f"interrupt {cause.name} from {source}")
+    if cause is Interrupt.FENCE:
+        return InterruptMessage(cause, source, fence=read(_FENCE_COMPLETED[source]))
     if cause is Interrupt.VSYNC:
         low, high = (read(head_register(source, r)) for r in (HeadRegister.CURRENT_LO, HeadRegister.CURRENT_HI))
         count = read(head_register(source, HeadRegister.VBLANK_COUNT))

@@ -26,6 +26,8 @@ class PriorityRoundRobin:
     ) -> Decision:
         """See the module."""
         if running is None:
+            if len(ready) == 1:
+                return Decision(self._next(now, ready))
             top = max((c.priority for c in ready), default=0)
             equals = [c for c in ready if c.priority == top]
             return Decision(run=self._next(now, equals) if equals else None)
