@@ -25,6 +25,7 @@ from wddm.hw.packets import (
     MAX_DISPATCH_GROUPS,
     MAX_DRAW_VERTICES,
     PACKET,
+    PACKET_SIZE,
     PACKETS,
     QUERY_SIZES,
     Op,
@@ -44,6 +45,10 @@ STATE_PACKETS_PER_YIELD: Final = 512
 CHUNK: Final = 4 << 20
 #: Queries that a context may have open.
 MAX_OPEN_QUERIES: Final = 4096
+
+#: Kinds of queries that only end, and the highest stream of those that have one.
+_NEVER_BEGIN: Final = (int(QueryKind.EVENT), int(QueryKind.TIMESTAMP))
+_QUERY_STREAMS: Final = {int(QueryKind.STREAM_OUTPUT_STATISTICS): 3, int(QueryKind.STREAM_OVERFLOW_PREDICATE): 4}
 
 #: Packets up to which a buffer is validated one by one.
 FEW_PACKETS: Final = 128
@@ -118,9 +123,12 @@ _TABLES: Final = {node: _Table(rules) for node, rules in _RULES.items()}
 _UNBINDABLE: Final = frozenset(op for op, info in PACKETS.items() if op < 0x40 and info.optional)
 
 
-def first_bad_packet(packets: npt.NDArray[np.void], node: Node, privileged: bool) -> tuple[int, Fault, str] | None:
-    """The first packet that cannot be executed, whatever the state: ``(index, fault, why)``, or None."""
-    i = (_first_of_few if len(packets) <= FEW_PACKETS else _first_of_many)(packets, node, privileged)
+def first_bad_packet(
+    raw: bytes, packets: npt.NDArray[np.void], node: Node, privileged: bool
+) -> tuple[int, Fault, str] | None:
+    """The first packet that cannot be executed, whatever the state: ``(index, fault, why)``, or None. ``raw``: their bytes."""
+    few = len(packets) <= FEW_PACKETS
+    i = _first_of_few(raw, node, privileged) if few else _first_of_many(packets, node, privileged)
     if i is None:
         return None
     op, slot, address, address2 = (int(packets[name][i]) for name in ("op", "slot", "address", "address2"))
@@ -137,10 +145,10 @@ def first_bad_packet(packets: npt.NDArray[np.void], node: Node, privileged: bool
     return i, Fault.BAD_PACKET, f"{name} with addresses {address:#x}, {address2:#x}"
 
 
-def _first_of_few(packets: npt.NDArray[np.void], node: Node, privileged: bool) -> int | None:
+def _first_of_few(raw: bytes, node: Node, privileged: bool) -> int | None:
     """Packet by packet: a call of numpy costs as much as several of them."""
     rules = _RULES[node]
-    for i, (op, slot, address, address2) in enumerate(_heads(packets)):
+    for i, (op, slot, address, address2) in enumerate(_heads(raw)):
         rule = rules[op] if op < _OPS else None
         if rule is None:
             return i
@@ -187,22 +195,23 @@ class Execution:
         self._privileged = privileged
         self.state = state
         self.packet = 0
-        self._packets = data.copy().view(PACKET)
+        self._raw = data.tobytes()
+        self._packets = np.frombuffer(self._raw, PACKET)
 
     def run(self) -> Iterator[Step]:
         """Execute; each ``yield`` is a place for preemption (True: what comes next may not end). Raises FaultError."""
         packets = self._packets
-        bad = first_bad_packet(packets, self._node, self._privileged)
+        bad = first_bad_packet(self._raw, packets, self._node, self._privileged)
         end = len(packets) if bad is None else bad[0]
         bindings, version = self.state.bindings, self.state.version
         unknown_length = not self._engine.marks_loops
         since = 0
-        ops, slots, addresses = (packets[name].tolist() for name in ("op", "slot", "address"))
+        heads = _heads(self._raw)
         following = 0
         while following < end:
             i = following
             following += 1
-            op, slot, address = ops[i], slots[i], addresses[i]
+            op, slot, address, _ = next(heads)
             if op < 0x40:
                 if not op:
                     continue
@@ -236,6 +245,7 @@ class Execution:
             if op in _DRAWS and following < end and not bindings.get(_PREDICATION):
                 following, work = self._engine.go_on(self.state, packets, following, end)
                 if following > i + 1:
+                    heads = _heads(memoryview(self._raw)[following * PACKET_SIZE :])
                     self.packet = following - 1
                     if work is not None:
                         yield from work
@@ -324,21 +334,21 @@ class Execution:
     def _query(self, packet: Packet) -> None:
         op, arg, address = int(packet["op"]), int(packet["arg"]), int(packet["address"])
         kind, stream = arg & 0xFF, arg >> 8
-        if kind > max(QueryKind) or int(packet["extent"]) < QUERY_SIZES[QueryKind(kind)]:
+        size = QUERY_SIZES.get(kind)  # type: ignore[call-overload]
+        if size is None or int(packet["extent"]) < size:
             raise FaultError(Fault.BAD_PACKET, f"query kind {kind} with {int(packet['extent'])} bytes", address=address)
-        streams = {QueryKind.STREAM_OUTPUT_STATISTICS: 3, QueryKind.STREAM_OVERFLOW_PREDICATE: 4}.get(QueryKind(kind), 0)
-        if stream > streams:
+        if stream > _QUERY_STREAMS.get(kind, 0):
             raise FaultError(Fault.BAD_PACKET, f"query kind {kind} of stream {stream}", address=address)
-        self._memory.view(address, QUERY_SIZES[QueryKind(kind)], write=True)
+        self._memory.view(address, size, write=True)
         queries = self.state.queries
         if op == Op.QUERY_BEGIN:
-            if kind in (QueryKind.EVENT, QueryKind.TIMESTAMP) or address in queries or len(queries) >= MAX_OPEN_QUERIES:
+            if kind in _NEVER_BEGIN or address in queries or len(queries) >= MAX_OPEN_QUERIES:
                 raise FaultError(Fault.BAD_PACKET, f"query kind {kind} cannot begin", address=address)
             self._engine.query_begin(self.state, packet)
             queries[address] = packet
         else:
             begun = queries.pop(address, None)
-            if kind not in (QueryKind.EVENT, QueryKind.TIMESTAMP) and (begun is None or int(begun["arg"]) != arg):
+            if kind not in _NEVER_BEGIN and (begun is None or int(begun["arg"]) != arg):
                 raise FaultError(Fault.BAD_PACKET, f"query kind {kind} ends that has not begun", address=address)
             self._engine.query_end(self.state, packet)
 

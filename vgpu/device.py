@@ -73,6 +73,10 @@ def make_engine(kind: EngineKind, memory: Memory, threads: int) -> Engine:
 REGISTERS: Final[dict[int, RegisterName]] = {
     offset: name for offset in range(0, REGISTER_FILE_SIZE, 4) if (name := name_register(offset)) is not None
 }
+#: Of each register of a node: whose it is, and which.
+_NODE_REGISTERS: Final = {
+    offset: (name.index, NodeRegister(name.register)) for offset, name in REGISTERS.items() if name.block == "node"
+}
 
 
 class Device:
@@ -156,11 +160,14 @@ class Device:
 
     def write_register(self, offset: int, value: int) -> None:
         """Write a register; read-only ones ignore it. Raises ValueError for an offset where none is."""
+        node = _NODE_REGISTERS.get(offset)
+        if node is not None:
+            index, register = node
+            if index < len(self.nodes):
+                self.nodes[index].write(register, value)
+            return
         name = self._name(offset)
-        if name.block == "node":
-            if name.index < len(self.nodes):
-                self.nodes[name.index].write(NodeRegister(name.register), value)
-        elif name.block == "head":
+        if name.block == "head":
             if name.index < len(self.heads):
                 self.heads[name.index].write(HeadRegister(name.register), value, self.clock.now())
         elif name.register == Register.INTERRUPT_ENABLE:

@@ -18,7 +18,9 @@ import errno
 import fcntl
 import mmap
 import os
+import struct
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +42,7 @@ _PUNCH_HOLE = 0x02 | 0x01  # FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE
 _F_ADD_SEALS, _F_GET_SEALS, _F_SEAL_SHRINK = 1033, 1034, 0x2
 _READ_WRITE = mmap.PROT_READ | mmap.PROT_WRITE
 _GUARD = 16 * PAGE_SIZE
+_U64 = struct.Struct("@Q")  # the machine's own: one store
 
 
 def _fail(what: str) -> OSError:
@@ -56,11 +59,12 @@ def _memfd(name: str, size: int) -> int:
 
 @dataclass(slots=True)
 class _Block:
-    """One announced block of system memory. ``data`` keeps its mapping alive."""
+    """One announced block of system memory. ``data`` keeps its mapping alive; ``raw`` are the same bytes."""
 
     descriptor: int
     size: int
     data: npt.NDArray[np.uint8]
+    raw: memoryview
     bound_pages: int = 0
 
 
@@ -125,13 +129,28 @@ class Memory:
             raise FaultError(Fault.ADDRESS, f"unbound aperture page in {address:#x}+{extent:#x}", address=address)
         raise FaultError(Fault.ADDRESS, f"{address:#x}+{extent:#x} lies in no memory", address=address)
 
-    def _bus(self, address: int, extent: int) -> npt.NDArray[np.uint8]:
+    def _block(self, address: int, extent: int) -> tuple[_Block, int]:
+        """The block of system memory that holds a range of bus addresses, and where in it the range begins."""
         block_id, offset = map_.split_bus_address(address)
         block = self._blocks.get(block_id)
         if block is None or extent < 0 or offset + extent > block.size:
             why = f"bus block {block_id} offset {offset:#x}+{extent:#x} was not announced"
             raise FaultError(Fault.ADDRESS, why, address=address)
+        return block, offset
+
+    def _bus(self, address: int, extent: int) -> npt.NDArray[np.uint8]:
+        block, offset = self._block(address, extent)
         return block.data[offset : offset + extent]
+
+    def load_bus(self, record: struct.Struct, address: int) -> tuple[Any, ...]:
+        """A record of system memory, at a bus address. Raises FaultError as ``view`` does."""
+        block, offset = self._block(address, record.size)
+        return record.unpack_from(block.raw, offset)
+
+    def store_bus(self, address: int, value: int) -> None:
+        """Write a u64 to system memory, at a bus address that is a multiple of 8: nobody sees half of it."""
+        block, offset = self._block(address, 8)
+        _U64.pack_into(block.raw, offset, value)
 
     def pointer(self, address: int, extent: int, *, write: bool = False, privileged: bool = False) -> int:
         """Host address of ``extent`` contiguous bytes at ``address``."""
@@ -185,7 +204,7 @@ class Memory:
             if descriptor is not None:
                 os.close(descriptor)
             raise
-        self._blocks[memory_id] = _Block(descriptor, size, data)
+        self._blocks[memory_id] = _Block(descriptor, size, data, data.data)
 
     @staticmethod
     def _check_descriptor(descriptor: int, size: int) -> None:

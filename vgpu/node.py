@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-import numpy as np
-
 from vgpu.command_processor import Execution, reset_state
 from vgpu.engine import Engine, PipelineState, Step
 from vgpu.fault import FaultError
@@ -186,12 +184,9 @@ class NodeUnit:
         Not ``patient``: return as well before work that may take for ever.
         """
         while True:
-            with self._lock:
-                abandon, preempt = self._abandon, self._preempt
-            done = abandon or preempt
-            if abandon:
+            if self._abandon:
                 self._drop()
-            elif preempt:
+            elif self._preempt:
                 self._save()
             elif not self.ready:
                 return False
@@ -199,20 +194,15 @@ class NodeUnit:
                 try:
                     if self._work is None:
                         self._fetch()
-                    elif not self._advance(expired, patient):
+                    if self._work is not None and not self._advance(self._work, expired, patient):
                         return True
-                    else:
-                        done = True
                 except FaultError as error:
                     self._refuse(error)
-                    done = True
-            if done and expired is not None and expired():
+            if expired is not None and expired():
                 return self.ready
 
-    def _advance(self, expired: Callable[[], bool] | None, patient: bool) -> bool:
+    def _advance(self, work: _Work, expired: Callable[[], bool] | None, patient: bool) -> bool:
         """Work on the entry in hand: True when it is done or wanted elsewhere, False when time is over."""
-        work = self._work
-        assert work is not None
         for step in work.steps:
             if self._abandon or self._preempt:
                 return True
@@ -233,7 +223,7 @@ class NodeUnit:
         address = self._base + index % entries * RING_ENTRY_SIZE
         if address < BUS_BASE:
             raise FaultError(Fault.BAD_RING_ENTRY, f"ring at {self._base:#x}", address=address)
-        entry = _Entry._make(_ENTRY.unpack_from(self._memory.view(address, RING_ENTRY_SIZE, privileged=True).data))
+        entry = _Entry._make(self._memory.load_bus(_ENTRY, address))
         self._work = _Work(entry, self._nobody, None, _NO_STEPS)
         self._start(self._work)
 
@@ -290,7 +280,7 @@ class NodeUnit:
     def _signal(self, address: int, value: int) -> None:
         if address < BUS_BASE or address % 8:
             raise FaultError(Fault.BAD_RING_ENTRY, f"signal at {address:#x}", address=address)
-        self._memory.view(address, 8, write=True, privileged=True).view(np.uint64)[0] = value
+        self._memory.store_bus(address, value)
 
     def _save(self) -> None:
         """Preemption: keep the buffer in hand for RESUME, empty the ring, tell."""

@@ -107,7 +107,7 @@ def test_any_state(kind: str, changes: list[tuple[int, str, int, int]]) -> None:
     rig = Rig(size=1 << 20)
     _, guard = scene(rig, kind)
     execution = rig.start()
-    packets = execution._packets
+    packets = execution._packets.copy()
     for index, field, at, word in changes:
         packet = packets[index % len(packets)]
         if int(packet["op"]) in (Op.DRAW, Op.DISPATCH):
@@ -117,6 +117,7 @@ def test_any_state(kind: str, changes: list[tuple[int, str, int, int]]) -> None:
         else:
             packet[field] = word
     assert packets.dtype == PACKET
+    execution._packets, execution._raw = packets, packets.tobytes()
     with contextlib.suppress(FaultError):
         for _ in execution.run():
             pass
