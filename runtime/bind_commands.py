@@ -152,24 +152,25 @@ class BindCommands(CommandGroup):
     def set_shader_resources(self, stage: int, start: int, ids: list[int]) -> Pending:
         if stage >= b.STAGES:
             raise invalid_arg(f"stage: {stage} is none")
-        views = self._slots(start, ids, b.SHADER_RESOURCES, ShaderResourceView, "shader_resource_views")
-        slots, end = self.bound.shader_resources[stage], start + len(ids)
-        hazards = None
-        for i, view in enumerate(views):
-            if view is None:
-                continue
-            resource = view.resource
-            if resource.outputs and self.bound.written(view):
-                self.warn(
-                    "set_shader_resources",
-                    f"shader_resource_views[{i}] of the {ShaderStage(stage).name.lower()} shader is bound for writing: "
-                    "NULL is bound instead",
-                )
-                views[i] = None
-            elif resource.written and not resource.outputs:
-                resource.written = False
-                hazards = [*(hazards or ()), view]
-        if slots[start:end] == views:
+        end = start + len(ids)
+        if end > b.SHADER_RESOURCES:
+            raise self._no_slot(start, ids, b.SHADER_RESOURCES, "shader_resource_views")
+        slots, by_id = self.bound.shader_resources[stage], self.device.objects.by_id
+        views: list[ShaderResourceView | None] = []
+        hazards, changed = None, False
+        for slot, id in enumerate(ids, start):
+            view = by_id.get(id)
+            if view is not slots[slot] or (view is None and id):
+                if id:
+                    view = self._readable(view, id, stage, slot - start)
+                changed = changed or view is not slots[slot]
+            if view is not None:
+                resource = view.resource
+                if resource.written and not resource.outputs:
+                    resource.written = False
+                    hazards = [*(hazards or ()), view]
+            views.append(view)
+        if not changed:
             return None
         _count_view_inputs(slots[start:end], views)
         slots[start:end] = views
@@ -180,6 +181,21 @@ class BindCommands(CommandGroup):
             partial(self._ddi.pfnShaderResourceViewReadAfterWriteHazard, v.handle, v.resource.handle) for v in hazards
         ]
         return sequence([*calls, lambda: set_views(start, len(ids), handles(views))])
+
+    def _readable(self, view: Any, id: int, stage: int, place: int) -> ShaderResourceView | None:
+        """A view that is to be bound, or None when it is bound for writing. Raises ApiError."""
+        if type(view) is not ShaderResourceView:
+            raise self.device.objects.refuse(id, ShaderResourceView, "shader_resource_views")
+        if view.device is not self.device:
+            raise invalid_arg(f"shader_resource_views: {id} belongs to another device")
+        if view.resource.outputs and self.bound.written(view):
+            self.warn(
+                "set_shader_resources",
+                f"shader_resource_views[{place}] of the {ShaderStage(stage).name.lower()} shader is bound for writing: "
+                "NULL is bound instead",
+            )
+            return None
+        return view
 
     def set_samplers(self, stage: int, start: int, ids: list[int]) -> Pending:
         if stage >= b.STAGES:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from wddm.wire import api
 
 from .bindings import Bindings
-from .errors import invalid_arg
+from .errors import ApiError, invalid_arg
 from .objects import DeviceObject
 from .states import State
 
@@ -71,10 +71,13 @@ class CommandGroup:
             )
         )
 
+    def _no_slot(self, start: int, ids: list[int], most: int, what: str) -> ApiError:
+        return invalid_arg(f"start_slot: {len(ids)} {what} from slot {start}, there are {most} slots")
+
     def _slots(self, start: int, ids: list[int], most: int, cls: type[Any], what: str) -> list[Any]:
         """The objects that go into slots from ``start``. Raises ApiError."""
         if start + len(ids) > most:
-            raise invalid_arg(f"start_slot: {len(ids)} {what} from slot {start}, there are {most} slots")
+            raise self._no_slot(start, ids, most, what)
         by_id, device = self.device.objects.by_id, self.device
         found: list[Any] = []
         for id in ids:

@@ -57,7 +57,7 @@ class Context(OutputCommands, DrawCommands, MapCommands):
         self._unchecked = True
         self._drawable = False
         self._defaults: dict[type[State], State] = {}
-        self._table: dict[int, tuple[c.Command, Callable[..., Any]]] = {}
+        self._table: dict[int, tuple[c.Command, int, Callable[..., bool], Callable[..., Any]]] = {}
 
     async def start(self) -> None:
         """Bind the driver's entries, make the default states, tell the driver the state that a device begins with."""
@@ -67,7 +67,9 @@ class Context(OutputCommands, DrawCommands, MapCommands):
         self._set_constant_buffers = [getattr(ddi, f"pfn{p}SetConstantBuffers") for p in _PREFIX]
         self._set_shader_resources = [getattr(ddi, f"pfn{p}SetShaderResources") for p in _PREFIX]
         self._set_samplers = [getattr(ddi, f"pfn{p}SetSamplers") for p in _PREFIX]
-        self._table = {code: (command, getattr(self, command.name)) for code, command in c.COMMANDS.items()}
+        self._table = {
+            code: (command, command.length, command.fits, getattr(self, command.name)) for code, command in c.COMMANDS.items()
+        }
         for cls, made in (
             (BlendState, await create_blend_state(device, api.CreateBlendState(device=0, targets=[api.RenderTargetBlend()]))),
             (
@@ -112,19 +114,9 @@ class Context(OutputCommands, DrawCommands, MapCommands):
             found = table.get(code) if type(code) is int else None
             if found is None:
                 raise ProtocolError(f"no command has the code {code!r:.40}")
-            declaration, handler = found
-            tests = declaration.tests
-            try:
-                if len(command) != len(tests) + 1:
-                    declaration.check(command)
-                place = 1
-                for test in tests:
-                    if not test(command[place]):
-                        declaration.check(command)
-                    place += 1
-            except ProtocolError as error:  # an argument that a program got wrong, as any other bad parameter
-                words = str(error).removeprefix(f"command {declaration.name}: ")
-                self._report(declaration.name, ApiError(HRESULT.E_INVALIDARG, words))
+            declaration, length, fits, handler = found
+            if len(command) != length or not fits(*command):
+                self._refuse(declaration, command)
                 continue
             if removed.removed is not None:
                 continue
@@ -152,6 +144,14 @@ class Context(OutputCommands, DrawCommands, MapCommands):
                 self._report_driver(name)
             index, pending = self._run(commands, index + 1)
         await self.device.finish()
+
+    def _refuse(self, declaration: c.Command, command: list[Any]) -> None:
+        """An argument that a program got wrong, as any other bad parameter."""
+        try:
+            declaration.check(command)
+        except ProtocolError as error:
+            words = str(error).removeprefix(f"command {declaration.name}: ")
+            self._report(declaration.name, ApiError(HRESULT.E_INVALIDARG, words))
 
     def _report(self, name: str, error: ApiError) -> None:
         self.device.session.notify(

@@ -176,7 +176,7 @@ class Core:
         packets = batch.packets
         dirty = self.dirty
         if dirty:
-            mark = batch.mark()
+            mark = len(packets), len(batch.patches), len(batch.allocations), batch.bytes
             self.dirty = set()
             slots, emitters = self.slots, self.emitters
             try:

@@ -18,6 +18,7 @@ from wddm.hw.packets import ADDRESS_OFFSET, PACKET_SIZE, Op
 MAX_CONSTANT_BYTES = 65536
 _HEAD = HEAD_STRUCT.pack
 _SET_VERTEX_BUFFER, _SET_INDEX_BUFFER = int(Op.SET_VERTEX_BUFFER), int(Op.SET_INDEX_BUFFER)
+_SET_RESOURCE = int(Op.SET_RESOURCE)
 KEEP_COUNTER = 0xFFFFFFFF  #: initial count or offset that leaves a counter as it is
 
 
@@ -94,10 +95,15 @@ def _emit_view(core: Core, op: int, k: int, view: View, arg: int = 0, write: boo
 
 
 def emit_resource(core: Core, k: int, view: View | None) -> None:
+    slot, batch = k & 0xFFFF, core.batch
     if view is None:
-        core.batch.add(_HEAD(Op.SET_RESOURCE, k & 0xFFFF, 0, 0, 0, 0, 0) + ZERO_DATA)
-    else:
-        _emit_view(core, Op.SET_RESOURCE, k, view)
+        batch.packets.append(_HEAD(_SET_RESOURCE, slot, 0, 0, 0, 0, 0) + ZERO_DATA)
+        return
+    r = view.resource
+    batch.add_at(
+        _HEAD(_SET_RESOURCE, slot, r.size, 0, 0, 0, 0) + view.data, _SET_RESOURCE << 12 | slot << 1, r.allocation or place(core, r),
+        r.offset,
+    )  # fmt: skip
 
 
 _DEFAULT_SAMPLER_DATA = packet(0, data=DEFAULT_SAMPLER)[32:]

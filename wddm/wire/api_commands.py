@@ -15,13 +15,14 @@ MAX_LIST: Final = 128  #: the longest list of a command: D3D11_COMMONSHADER_INPU
 
 
 class Kind:
-    """The type of an argument: what it is called and how a received value is tested."""
+    """The type of an argument: what it is called, how a received value is tested, and the same test as an expression."""
 
-    __slots__ = ("test", "text")
+    __slots__ = ("expression", "test", "text")
 
-    def __init__(self, text: str, test: Callable[[Any], bool]) -> None:
+    def __init__(self, text: str, test: Callable[[Any], bool], expression: str = "{test}({0})") -> None:
         self.text = text
         self.test = test
+        self.expression = expression
 
 
 def _u32(value: Any) -> bool:
@@ -53,17 +54,18 @@ def _data(value: Any) -> bool:
     return type(value) is list and len(value) == 2 and type(value[0]) is int and 0 <= value[0] < 1 << 63 and _u32(value[1])
 
 
-U: Final = Kind("32-bit unsigned integer", _u32)
-I: Final = Kind("32-bit integer", _i32)  # noqa: E741
+_U32: Final = "type({0}) is int and 0 <= {0} <= 0xFFFF_FFFF"
+U: Final = Kind("32-bit unsigned integer", _u32, _U32)
+I: Final = Kind("32-bit integer", _i32, "type({0}) is int and -0x8000_0000 <= {0} <= 0x7FFF_FFFF")  # noqa: E741
 F: Final = Kind("number", _number)
-B: Final = Kind("boolean", lambda value: type(value) is bool)
-ID: Final = Kind("id", _u32)
+B: Final = Kind("boolean", lambda value: type(value) is bool, "type({0}) is bool")
+ID: Final = Kind("id", _u32, _U32)
 IDS: Final = Kind(f"list of at most {MAX_LIST} ids", _list_of(_u32, 0, MAX_LIST))
 US: Final = Kind(f"list of at most {MAX_LIST} 32-bit unsigned integers", _list_of(_u32, 0, MAX_LIST))
 F4: Final = Kind("list of 4 numbers", _list_of(_number, 4, 4))
 U4: Final = Kind("list of 4 32-bit unsigned integers", _list_of(_u32, 4, 4))
 BOX: Final = Kind("box of 6 numbers (left, top, front, right, bottom, back), or nil", _box)
-DATA: Final = Kind("bytes, or a place in the upload area", _data)
+DATA: Final = Kind("bytes, or a place in the upload area", _data, "(type({0}) is bytes or {test}({0}))")
 VIEWPORTS: Final = Kind("list of at most 16 lists of 6 numbers", _list_of(_list_of(_number, 6, 6), 0, 16))
 RECTS: Final = Kind("list of at most 16 lists of 4 integers", _list_of(_list_of(_i32, 4, 4), 0, 16))
 
@@ -73,19 +75,26 @@ class Command(int):
 
     name: str
     arguments: tuple[tuple[str, Kind], ...]
-    tests: tuple[Callable[[Any], bool], ...]
+    length: int  #: of a command, its code included
+    #: Whether the types of a command are right: called with its code and arguments, of which there are ``length``.
+    fits: Callable[..., bool]
 
     def check(self, command: Sequence[Any]) -> None:
         """Raise ProtocolError unless a received command has the right number and types of arguments."""
-        tests = self.tests
-        if len(command) != len(tests) + 1:
-            raise ProtocolError(f"command {self.name} with {len(command) - 1} arguments, it has {len(tests)}")
-        place = 1
-        for test in tests:
-            if not test(command[place]):
-                name, kind = self.arguments[place - 1]
+        if len(command) != self.length:
+            raise ProtocolError(f"command {self.name} with {len(command) - 1} arguments, it has {len(self.arguments)}")
+        for (name, kind), value in zip(self.arguments, command[1:], strict=True):
+            if not kind.test(value):
                 raise ProtocolError(f"command {self.name}: {name} is no {kind.text}")
-            place += 1
+
+
+def _fits(kinds: Sequence[Kind]) -> Callable[..., bool]:
+    """All tests as one function: a draw takes several commands, and a call for each argument costs more than the rest."""
+    names = [f"a{i}" for i in range(len(kinds))]
+    tests = {f"test{i}": kind.test for i, kind in enumerate(kinds)}
+    expressions = [kind.expression.format(name, test=f"test{i}") for i, (kind, name) in enumerate(zip(kinds, names, strict=True))]
+    found: Callable[..., bool] = eval(f"lambda {', '.join(['code', *names])}: {' and '.join(expressions) or True}", tests)
+    return found
 
 
 #: All commands by code.
@@ -96,7 +105,8 @@ def _command(code: int, name: str, **arguments: Kind) -> Command:
     command = Command(code)
     command.name = name
     command.arguments = tuple(arguments.items())
-    command.tests = tuple(kind.test for kind in arguments.values())
+    command.length = len(arguments) + 1
+    command.fits = _fits(tuple(arguments.values()))
     if code in COMMANDS:
         raise ValueError(f"command code {code} is declared twice")
     COMMANDS[code] = command
