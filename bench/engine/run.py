@@ -15,6 +15,7 @@ from collections.abc import Callable
 from bench.engine.scenes import TEXTURE_PS, WORKLOADS, quad_scene
 from vgpu.engine import StopWord
 from vgpu.engine.llvm import LlvmEngine
+from vgpu.engine.reference import ReferenceEngine
 from vgpu.memory import Memory
 from wddm.hw.descriptors import Sampler, TargetBlend
 from wddm.hw.formats import Format
@@ -83,6 +84,15 @@ def measure(
     return out, work.unit, first, engines[0]
 
 
+def reference(name: str, clock: Callable[[], float]) -> float:
+    """The rate (or milliseconds) of the reference engine, once."""
+    work = WORKLOADS[name](ReferenceEngine)
+    start = clock()
+    work.run()
+    each = clock() - start
+    return each * 1e3 if work.unit.startswith("ms") else work.amount / each
+
+
 _TRIVIAL = "pixel temps=2\noutput 0 xyzw sv=TARGET\n" + "".join(f"mov o0.{c}, {{0}}\n" for c in "xyzw")
 _TEXTURED = TEXTURE_PS.replace("mov o0.x, r2", "fmul o0.x, r2, {0}")
 
@@ -126,6 +136,7 @@ def main() -> None:
     parser.add_argument("--lanes", type=int)
     parser.add_argument("--samples", type=int, default=5)
     parser.add_argument("--cpu", action="store_true")
+    parser.add_argument("--reference", action="store_true", help="compare what peers have no figures for with the reference engine")
     options = parser.parse_args()
     clock = time.process_time if options.cpu else time.perf_counter
     threads = 1 if options.cpu else options.threads
@@ -136,8 +147,11 @@ def main() -> None:
             continue
         values, unit, first, engine = measure(name, threads, options.lanes, options.samples, clock)
         median, peer = statistics.median(values), PEERS.get(name, float("nan"))
+        if options.reference and name not in PEERS:
+            peer = reference(name, clock)
         ratio = peer / median if unit.startswith("ms") else median / peer
-        ratios.append(ratio)
+        if name in PEERS:
+            ratios.append(ratio)
         low, high = min(values), max(values)
         notes = f" {dict(engine.fallbacks)}" if engine.fallbacks else ""
         print(

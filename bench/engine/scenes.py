@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from tests.support.gpu_scene import Scene, Surface
 from vgpu.engine import Engine, StopWord
+from vgpu.engine.reference import tessellator
 from vgpu.memory import Memory
 from wddm.hw.descriptors import InputElement, Rasterizer, Sampler, TargetBlend, float_bits
 from wddm.hw.formats import Format
@@ -245,6 +246,112 @@ def small_grid(make: MakeEngine) -> Work:
     cells = [first, first + 1, first + nx + 1, first + 1, first + nx + 2, first + nx + 1]
     indices = np.stack(cells, 1).astype(np.uint32).ravel()
     return Work(_frames(_mesh(make, v, indices)), len(indices) / 3e6, "Mtri/s")
+
+
+def _staged(make: MakeEngine, vertices: npt.NDArray[np.void], topology: int, *shaders: str) -> Scene:
+    """Own vertices through these stages into 1280x720 pixels."""
+    s = _scene(make)
+    rt, ds = _target(s, 1280, 720, True)
+    _clear(s, rt, ds)
+    s.vertices(vertices, 16, [InputElement(0, 0, Format.R32G32B32_FLOAT, 0), InputElement(1, 0, Format.R8G8B8A8_UNORM, 12)])
+    for text in (MESH_VS, *shaders, MESH_PS):
+        s.shader(text)
+    s.emit(Op.SET_TOPOLOGY, arg=topology)
+    s.draw(len(vertices))
+    return s
+
+
+def _points(n: int) -> npt.NDArray[np.void]:
+    r = np.random.default_rng(6)
+    v = np.zeros(n, _VERTEX)
+    v["p"], v["c"] = r.uniform([-1, -1, 0], 1, (n, 3)), r.integers(0, 255, (n, 4))
+    return v
+
+
+GEOMETRY_HEAD = "geometry temps=8 primitive={} topology=5 max_vertices={}\ninput 0 xyzw sv=POSITION\ninput 1 xyzw\n"
+_GEOMETRY_OUT = "output 0 xyzw sv=POSITION\noutput 1 xyzw\n"
+SPRITE_GS = (
+    GEOMETRY_HEAD.format(1, 4)
+    + _GEOMETRY_OUT
+    + "".join(f"load_input o1.{c}, {4 + i}, 0\n" for i, c in enumerate("xyzw"))
+    + "load_input r0, 0, 0\nload_input r1, 1, 0\nload_input o0.z, 2, 0\nmov o0.w, 1.0\n"
+    + "".join(f"fadd o0.x, r0, {x}\nfadd o0.y, r1, {y}\nemit 0\n" for x in (-0.0035, 0.0035) for y in (-0.006, 0.006))
+)
+PASS_GS = (
+    GEOMETRY_HEAD.format(3, 3)
+    + _GEOMETRY_OUT
+    + "".join("".join(f"load_input o{i >> 2}.{'xyzw'[i & 3]}, {i}, {k}\n" for i in range(8)) + "emit 0\n" for k in range(3))
+)
+STREAM_VS = MESH_VS.replace(
+    "mov o0.x", "stream_output 0 xyzw buffer=0 stream=0 offset=0\nstream_output 1 xyzw buffer=0 stream=0 offset=16\n"
+    "stream_stride 0 32\nmov o0.x", 1,
+)  # fmt: skip
+_QUAD_FACTORS = ("QUAD_EDGE_U0", "QUAD_EDGE_V0", "QUAD_EDGE_U1", "QUAD_EDGE_V1", "QUAD_INSIDE_U", "QUAD_INSIDE_V")
+PATCH_HS = (
+    "hull temps=8 flags=32 primitive=4 topology={}\ninput 0 xyzw\ninput 1 xyzw\noutput 0 xyzw\noutput 1 xyzw\nconstants 0 4\n"
+    + "".join(f"patch {i} x sv={name}\n" for i, name in enumerate(_QUAD_FACTORS))
+    + "load_input r0, 5, 0\nfmul r0, r0, c0[1]\nfadd r0, r0, c0[0]\n"
+    + "".join(f"mov o{i}.x, r0\n" for i in range(6))
+)
+PATCH_DS = (
+    "domain temps=16 primitive=4 topology=3\ninput 0 xyzw\ninput 1 xyzw\noutput 0 xyzw sv=POSITION\noutput 1 xyzw\n"
+    + "".join(f"load_input r{i}, {i % 3}, {i // 3}\n" for i in range(12))
+    + "".join(
+        f"fadd r12, r{3 + c}, -r{c}\nfmad r12, r12, $DOMAIN_U, r{c}\n"
+        f"fadd r13, r{9 + c}, -r{6 + c}\nfmad r13, r13, $DOMAIN_U, r{6 + c}\n"
+        f"fadd r13, r13, -r12\nfmad o0.{'xyz'[c]}, r13, $DOMAIN_V, r12\n"
+        for c in range(3)
+    )
+    + "mov o0.w, 1.0\nmov o1.x, $DOMAIN_U\nmov o1.y, $DOMAIN_V\nmov o1.z, 0.5\nmov o1.w, 1.0\n"
+)
+
+
+def sprites(make: MakeEngine) -> Work:
+    """stages.sprites: a geometry program makes two triangles of each of 100,000 points."""
+    return Work(_frames(_staged(make, _points(100_000), Topology.POINTLIST, SPRITE_GS)), 0.2, "Mtri/s")
+
+
+def passing(make: MakeEngine) -> Work:
+    """stages.pass: the soup through a geometry program that hands on what it gets."""
+    v = np.repeat(_points(100_000), 3)
+    r = np.random.default_rng(7)
+    v["p"][:, :2] += r.uniform(-0.008, 0.008, (len(v), 2))
+    return Work(_frames(_staged(make, v, Topology.TRIANGLELIST, PASS_GS)), 0.1, "Mtri/s")
+
+
+def streamed(make: MakeEngine) -> Work:
+    """stages.stream: 100,000 triangles into a stream-output buffer alone."""
+    s = _scene(make)
+    s.vertices(_points(300_000), 16, [InputElement(0, 0, Format.R32G32B32_FLOAT, 0), InputElement(1, 0, Format.R8G8B8A8_UNORM, 12)])
+    s.shader(STREAM_VS.replace(" sv=POSITION", ""))
+    s.emit(Op.SET_TOPOLOGY, arg=Topology.TRIANGLELIST)
+    buffer, fill = s.buffer(np.zeros(300_000 * 8, np.uint32)), s.buffer(np.zeros(1, np.uint32))
+    s.emit(Op.SET_STREAM_OUTPUT, address=buffer.address, extent=buffer.size, address2=fill.address, extent2=4, arg=1)
+    s.draw(300_000)
+    return Work(_frames(s), 0.1, "Mtri/s")
+
+
+def tessellated(columns: int, rows: int, base: float, spread: float, partitioning: int) -> Callable[[MakeEngine], Work]:
+    """stages.tess.*: a screen of quad patches; factors are ``base``, and up to ``spread`` more from patch to patch."""
+
+    def work(make: MakeEngine) -> Work:
+        x, y = np.meshgrid(np.arange(columns), np.arange(rows))
+        v = np.zeros((columns * rows, 4), _VERTEX)
+        for k in range(4):
+            v["p"][:, k, 0] = ((x + (k & 1)) / columns * 2 - 1).ravel()
+            v["p"][:, k, 1] = ((y + (k >> 1)) / rows * 2 - 1).ravel()
+        v["p"][..., 2] = 0.5
+        v["c"] = np.random.default_rng(8).integers(0, 255, (columns * rows, 1, 4))
+        s = _staged(make, v.reshape(-1), Topology.PATCHLIST_1 + 3, PATCH_HS.format(3 | partitioning << 4 | 3 << 8), PATCH_DS)
+        s.constants(Stage.HULL, 0, np.array([base, spread, 0, 0], np.float32))
+        s.packets.insert(-2, s.packets.pop())  # before the draw
+        factors = base + spread * (v["c"][:, 0, 1] / np.float32(255))
+        triangles = sum(
+            len(tessellator.tessellate(3, partitioning, 3, (f,) * 4, (f,) * 2).primitives) for f in factors.astype(float).tolist()
+        )
+        return Work(_frames(s), triangles / 1e6, "Mtri/s")
+
+    return work
 
 
 def large(order: str) -> Callable[[MakeEngine], Work]:
@@ -563,6 +670,12 @@ WORKLOADS: dict[str, Callable[[MakeEngine], Work]] = {
     "texture.trilinear.uv1": textured("trilinear", 1),
     "tri_small.soup": small_soup,
     "tri_small.grid": small_grid,
+    "stages.sprites": sprites,
+    "stages.pass": passing,
+    "stages.stream": streamed,
+    "stages.tess.16": tessellated(20, 20, 16, 0, 1),
+    "stages.tess.fractional": tessellated(40, 25, 3, 12, 3),
+    "stages.tess.few": tessellated(200, 100, 1, 3, 1),
     "tri_large.random": large("random"),
     "tri_large.b2f": large("b2f"),
     "tri_large.f2b": large("f2b"),
