@@ -17,7 +17,7 @@ from vgpu.engine.llvm import LlvmEngine
 from vgpu.fault import FaultError
 from wddm.hw.descriptors import InputElement, Rasterizer
 from wddm.hw.formats import Format
-from wddm.hw.packets import Op, QueryKind, Topology
+from wddm.hw.packets import Op, QueryKind, Stage, Topology
 
 #: Topology and the input primitives (numbers of the program's header) that a program may take from it.
 INPUTS = {
@@ -223,3 +223,60 @@ def test_an_endless_geometry_program_is_stopped() -> None:
         s.run()
 
 
+
+
+@pytest.mark.parametrize("topology", [Topology.TRIANGLELIST, Topology.TRIANGLESTRIP, Topology.LINELIST, Topology.POINTLIST])
+def test_a_primitive_goes_through_the_viewport_of_its_leading_vertex(topology: Topology) -> None:
+    """Also when its other vertices name others; so with the slice of an array."""
+    text = VS.replace("mov", "output 2 x sv=VIEWPORT_ARRAY_INDEX\noutput 3 x sv=RENDER_TARGET_ARRAY_INDEX\nftou o2.x, v1.w\n"
+                      "ftou o3.x, v1.z\nmov", 1)  # fmt: skip
+
+    def build(s: Scene) -> list[Surface]:
+        r = np.random.default_rng(3)
+        target = s.texture(Format.R8G8B8A8_UNORM, 64, 48, slices=3)
+        v = np.zeros((90, 8), np.float32)
+        v[:, :2], v[:, 2] = r.uniform(-1.4, 1.4, (90, 2)), r.uniform(-0.2, 1.2, 90)
+        v[:, 3], v[:, 4:] = r.uniform(0.3, 2, 90), r.uniform(0, 4, (90, 4))
+        v[:, 4:6] /= 4
+        four = Format.R32G32B32A32_FLOAT
+        s.vertices(v, 32, [InputElement(0, 0, four, 0), InputElement(1, 0, four, 16)])
+        s.shader(text)
+        s.shader(PS.format("CONSTANT"))
+        s.bind(Op.SET_RENDER_TARGET, target, arg=1)
+        for slot, (x, y, width, height) in enumerate(((0, 0, 64, 48), (5, 7.5, 20, 30), (40, 2, 30, 12.25))):
+            s.viewport(width, height, x, y, slot=slot)
+        s.emit(Op.SET_TOPOLOGY, arg=topology)
+        s.rasterizer(Rasterizer(cull=1))
+        s.draw(90)
+        return [target]
+
+    check(build)
+
+
+def test_stream_output_waits_for_pixels_that_read_what_it_overwrites() -> None:
+    """Constants of a draw in the bins, and the picture that another buffer lies in."""
+
+    def build(s: Scene) -> list[Surface]:
+        target = s.texture(Format.R8G8B8A8_UNORM, 64, 64)
+        s.vertices(np.float32([[-1, -1, 0, 1], [3, -1, 0, 1], [-1, 3, 0, 1]]), 16, [InputElement(0, 0, Format.R32G32B32A32_FLOAT, 0)])
+        s.shader("vertex\ninput 0 xyzw\noutput 0 xyzw sv=POSITION\n" + "".join(f"mov o0.{c}, v0.{c}\n" for c in "xyzw"))
+        s.shader("pixel\nconstants 0 4\noutput 0 xyzw sv=TARGET\n" + "".join(f"mov o0.{c}, c0[{i}]\n" for i, c in enumerate("xyzw")))
+        constants = s.constants(Stage.PIXEL, 0, np.float32([0.2, 0.4, 0.6, 0.8]))
+        s.bind(Op.SET_RENDER_TARGET, target, arg=1)
+        s.viewport(64, 64)
+        s.rasterizer(Rasterizer(cull=1))
+        s.emit(Op.SET_TOPOLOGY, arg=Topology.TRIANGLELIST)
+        s.draw(3)
+        s.shader(
+            "vertex\ninput 0 xyzw\noutput 0 xyzw\nstream_output 0 xyzw buffer=0 stream=0 offset=0\nstream_stride 0 16\n"
+            + "".join(f"mov o0.{c}, 1.0\n" for c in "xyzw")
+        )
+        fill = s.buffer(np.zeros(1, np.uint32))
+        s.emit(Op.SET_TOPOLOGY, arg=Topology.POINTLIST)
+        s.emit(Op.SET_STREAM_OUTPUT, address=constants, extent=16, address2=fill.address, extent2=4)
+        s.draw(1)
+        s.emit(Op.SET_STREAM_OUTPUT, address=target.address, extent=1600, address2=fill.address, extent2=4, arg=1)
+        s.draw(100)
+        return [target, fill]
+
+    check(build)

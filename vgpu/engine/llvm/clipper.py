@@ -22,6 +22,9 @@ from .vertex import FIRST_OUTPUT
 
 POLYGON: Final = 20  #: a triangle cut by 15 planes has at most 18 corners
 
+#: Clip planes that depend on the viewport, or that a place behind them does not survive.
+PLACED: Final = vertex.NEEDS_CLIP & ~(0xFF * vertex.USER)
+
 #: The signed distance of a corner (clip-space position, local vertex) from a clip plane.
 Distance = Callable[[list[Value], Value], Value]
 
@@ -58,6 +61,10 @@ class Clipper:
             codes = [at.load_component(v, vertex.CODE) for v in members[: self.size]]
             either, common = reduce(or_, codes), reduce(and_, codes)
             planes = either & clip_mask & vertex.NEEDS_CLIP
+            # The leading corner's viewport is the primitive's: corners that went through another are placed again.
+            viewports = [at.load_component(v, vertex.VIEWPORT) for v in members[: self.size]]
+            mixed = reduce(or_, (v ^ viewports[0] for v in viewports)).ne(0)
+            planes = planes | mixed.select(clip_mask & PLACED, 0)
             dropped = (common & clip_mask & self.setup.reject) | (either & vertex.NOT_A_NUMBER)
             with f.if_else(planes.eq(0)) as otherwise:
                 self.emit(members)

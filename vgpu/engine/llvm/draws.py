@@ -217,8 +217,8 @@ class DrawState:
         engine, state = self.engine, self.state
         versions = state.version
         now = _versions(versions)
-        for address, extent in self.streams:
-            engine.before_write(state, address, extent)
+        if self.streams:
+            self._before_streams()
         if (
             now != self.now
             or call.indexed is not self.indexed
@@ -466,6 +466,7 @@ class DrawState:
             f["batch"], self.refusal = b.batch, b.refusal
         if last is None or last.layout is not pipeline.layout:
             f["components"], f["clip_components"] = pipeline.layout.components, front.clip_components(pipeline.layout)
+            f["many_viewports"] = pipeline.layout.viewport >= 0
         if last is None or last.multisampled != pipeline.multisampled:
             f["multisampled"] = pipeline.multisampled
         if last is None or last.planes != pipeline.planes:
@@ -493,6 +494,12 @@ class DrawState:
             memory = self.engine.memory
             f[slot] = (memory.pointer(address, extent, write=True), memory.pointer(counter, 4, write=True), extent, 0)
             self.streams += [(address, extent), (counter, 4)]
+        self._before_streams()
+
+    def _before_streams(self) -> None:
+        """Stream output writes at once: pixels that wait and read there go first."""
+        for address, extent in self.streams:
+            self.engine.before_write(self.state, address, extent)
 
     def _rasterizer(self, depth_format: int) -> None:
         """Culling, clipping and depth bias for the front end."""

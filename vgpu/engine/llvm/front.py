@@ -89,6 +89,7 @@ class _Sink(FrontFunction):
             some.set(some.get() | code)
             block.set(f.offset(block.get(), stride))
         wanted = f.call(f"llvm.vector.reduce.or.v{self.lanes}i32", I32, [some.get()]) & self.get("clip", I32) & vertex.NEEDS_CLIP
+        wanted = wanted | self.get("many_viewports", I32)
         with f.if_else(wanted.eq(0)) as otherwise:
             f.call("setup", VOID, [self.front, primitives, *self.lists])
             otherwise()

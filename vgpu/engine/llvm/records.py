@@ -126,7 +126,7 @@ FRONT: Final = np.dtype(
         ("multisampled", "<u4"),
         ("plane_count", "<u4"),
         ("batch", "<u4"),  # whole primitives at a time
-        ("reserved", "<u4"),
+        ("many_viewports", "<u4"),  # vertices choose theirs
         ("clip_components", "<u4", (8,)),  # of the clip distances, 0 = none
         ("ia_vertices", "<u8"),  # statistics
         ("vertices_shaded", "<u8"),
