@@ -28,6 +28,7 @@ class Assembly:
         self._temps = 0
         self._constants: dict[int, list[int]] = {}
         self._dynamic: set[int] = set()
+        self.returned = False  #: the main program has ended; subroutines may follow
 
     def declare(self, line: str) -> None:
         """A declaration, once."""
@@ -55,7 +56,8 @@ class Assembly:
             for slot, (count,) in sorted(self._constants.items())
         ]
         temps = [f"dcl_temps {self._temps}"] if self._temps else []
-        return "\n".join([self.profile, *buffers, *self._declarations, *temps, *self._lines, "ret", ""])
+        end = [] if self.returned else ["ret"]
+        return "\n".join([self.profile, *buffers, *self._declarations, *temps, *self._lines, *end, ""])
 
     def tokens(self) -> Any:
         """The token stream, DWORDs."""

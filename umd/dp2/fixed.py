@@ -56,8 +56,6 @@ def stages(state: State, textures: list[Surface | None]) -> tuple[pixel.Stage, .
         if color_op == D3DTEXTUREOP.DISABLE:
             break
         surface = textures[index]
-        flags = state.stage(index, TSS.TEXTURETRANSFORMFLAGS)
-        count = flags & 0xFF
         stage = pixel.Stage(
             color_op,
             tuple(_argument(state.stage(index, c)) for c in (TSS.COLORARG0, TSS.COLORARG1, TSS.COLORARG2)),  # type: ignore[arg-type]
@@ -66,7 +64,7 @@ def stages(state: State, textures: list[Surface | None]) -> tuple[pixel.Stage, .
             state.stage(index, TSS.RESULTARG) & D3DTA_SELECTMASK == 5,
             surface.kind if surface is not None else 0,
             surface.swizzle if surface is not None else "xyzw",
-            (max(2, min(count, 4)) - 1 if count else 3) if flags & D3DTTFF.PROJECTED else 0,
+            projected(state, index),
             bool(surface is not None and surface.palette),
         )
         found.append(pixel.without_texture(_known(stage)))
@@ -97,7 +95,7 @@ def _known(stage: pixel.Stage) -> pixel.Stage:
     )  # fmt: skip
 
 
-def _fog(state: State, transformed: bool) -> tuple[int, int]:
+def fog_modes(state: State, transformed: bool) -> tuple[int, int]:
     """(vertex fog, pixel fog). Table fog goes before vertex fog; transformed vertices bring their factor in specular alpha."""
     if not state.render(RS.FOGENABLE):
         return 0, 0
@@ -112,14 +110,26 @@ def _fog(state: State, transformed: bool) -> tuple[int, int]:
     return per_vertex, pixel.VERTEX_FOG
 
 
+def alpha_func(state: State) -> int:
+    """The comparison that lets a pixel live; ALWAYS without an alpha test."""
+    func = state.render(RS.ALPHAFUNC) if state.render(RS.ALPHATESTENABLE) else int(D3DCMPFUNC.ALWAYS)
+    return func if func in D3DCMPFUNC._value2member_map_ else int(D3DCMPFUNC.ALWAYS)
+
+
+def projected(state: State, stage: int) -> int:
+    """The component by which a stage's coordinates are divided, 0 = none."""
+    flags = state.stage(stage, TSS.TEXTURETRANSFORMFLAGS)
+    count = flags & 0xFF
+    return (max(2, min(count, 4)) - 1 if count else 3) if flags & D3DTTFF.PROJECTED else 0
+
+
 def pixel_key(state: State, format: VertexFormat, textures: list[Surface | None]) -> pixel.PixelKey:
     """The key of the fixed-function pixel shader."""
-    alpha_func = state.render(RS.ALPHAFUNC) if state.render(RS.ALPHATESTENABLE) else int(D3DCMPFUNC.ALWAYS)
     return pixel.PixelKey(
         stages(state, textures),
         bool(state.render(RS.SPECULARENABLE)),
-        _fog(state, format.transformed)[1],
-        alpha_func if alpha_func in D3DCMPFUNC._value2member_map_ else int(D3DCMPFUNC.ALWAYS),
+        fog_modes(state, format.transformed)[1],
+        alpha_func(state),
         state.render(RS.SHADEMODE) == 1,
     )
 
@@ -145,7 +155,7 @@ def vertex_key(
         lit and bool(r(RS.SPECULARENABLE)),
         bool(r(RS.LOCALVIEWER)),
         bool(r(RS.NORMALIZENORMALS)),
-        _fog(state, False)[0],
+        fog_modes(state, False)[0],
         bool(r(RS.RANGEFOGENABLE)),
         coordinates,
         r(RS.CLIPPLANEENABLE) & 0x3F,
@@ -178,7 +188,7 @@ def needs_size(state: State, format: VertexFormat) -> bool:
 # --- constants ------------------------------------------------------------------------------------------------------------
 
 
-def _fog_parameters(state: State) -> tuple[float, float, float, float]:
+def fog_parameters(state: State) -> tuple[float, float, float, float]:
     start, end = state.render_float(RS.FOGSTART), state.render_float(RS.FOGEND)
     return start, end, state.render_float(RS.FOGDENSITY), 1.0 / (end - start) if end != start else 1e30
 
@@ -205,7 +215,7 @@ def _vertex_constants(state: State, key: vertex.VertexKey, size: tuple[int, int]
     c[v.WORLD_VIEW : v.WORLD_VIEW + 4] = world_view
     c[v.PROJECTION : v.PROJECTION + 4] = _matrix(state, T.PROJECTION)
     c[v.NORMAL : v.NORMAL + 3, :3] = _inverse(world_view[:3, :3]).T
-    c[v.FOG_PARAMETERS] = _fog_parameters(state)
+    c[v.FOG_PARAMETERS] = fog_parameters(state)
     c[v.AMBIENT] = color(state.render(RS.AMBIENT))
     material = state.get(Kind.MATERIAL)
     for i, name in enumerate(("Diffuse", "Ambient", "Specular", "Emissive")):
@@ -266,7 +276,7 @@ def pixel_constants(state: State) -> bytes:
     with np.errstate(all="ignore"):
         c[p.TFACTOR] = color(state.render(RS.TEXTUREFACTOR))
         c[p.FOG_COLOR] = color(state.render(RS.FOGCOLOR))
-        c[p.FOG_PARAMETERS] = _fog_parameters(state)
+        c[p.FOG_PARAMETERS] = fog_parameters(state)
         c[p.ALPHA_REF, 0] = float(state.render(RS.ALPHAREF) & 0xFF)
         for s in range(D3DHAL_TSS_MAXSTAGES):
             c[p.STAGE_CONSTANT + s] = color(state.stage(s, TSS.CONSTANT))

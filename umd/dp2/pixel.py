@@ -125,8 +125,8 @@ def pixel_shader(key: PixelKey) -> Assembly:
             _combine(out, index, stage)
     if key.specular:
         out(f"add_sat {CURRENT}.xyz, {CURRENT}.xyzx, v{SPECULAR}.xyzx")
-    _alpha_test(out, key.alpha_func)
-    _fog(out, key.fog)
+    alpha_test(out, key.alpha_func, CURRENT, "r3", f"cb0[{ALPHA_REF}]")
+    fog(out, key.fog, CURRENT, "r3", f"cb0[{FOG_COLOR}]", f"cb0[{FOG_PARAMETERS}]")
     out.declare("dcl_output o0.xyzw")
     out(f"mov o0.xyzw, {CURRENT}.xyzw")
     return out
@@ -273,33 +273,33 @@ _DIES: Final = {
 }
 
 
-def _alpha_test(out: Assembly, func: int) -> None:
-    """Alpha of eight bits against the reference."""
+def alpha_test(out: Assembly, func: int, color: str, scratch: str, reference: str) -> None:
+    """Alpha of eight bits against the reference; pixels that fail end."""
     if func == D3DCMPFUNC.ALWAYS:
         return
     if func == D3DCMPFUNC.NEVER:
         out("discard_nz l(-1)")
         return
     op, first = _DIES[D3DCMPFUNC(func)]
-    out(f"mul r3.x, {CURRENT}.w, l(255.0)", "round_ne r3.x, r3.x")
-    a, b = ("r3.x", f"cb0[{ALPHA_REF}].x") if first else (f"cb0[{ALPHA_REF}].x", "r3.x")
-    out(f"{op} r3.x, {a}, {b}", "discard_nz r3.x")
+    out(f"mul {scratch}.x, {color}.w, l(255.0)", f"round_ne {scratch}.x, {scratch}.x")
+    a, b = (f"{scratch}.x", f"{reference}.x") if first else (f"{reference}.x", f"{scratch}.x")
+    out(f"{op} {scratch}.x, {a}, {b}", f"discard_nz {scratch}.x")
 
 
-def _fog(out: Assembly, fog: int) -> None:
-    """Colour towards the fog's colour; alpha stays."""
-    if fog == D3DFOGMODE.NONE:
+def fog(out: Assembly, mode: int, color: str, scratch: str, fog_color: str, parameters: str) -> None:
+    """Colour towards the fog's colour; alpha stays. The specular register is declared by whoever reads it first."""
+    if mode == D3DFOGMODE.NONE:
         return
-    if fog == VERTEX_FOG:
-        out(f"mov_sat r3.x, v{SPECULAR}.w")
+    if mode == VERTEX_FOG:
+        out(f"mov_sat {scratch}.x, v{SPECULAR}.w")
     else:
         out.declare(f"dcl_input_ps linear v{FOG}.xyzw")
-        if fog & BY_Z:
-            out(f"div r3.x, v{FOG}.y, v{FOG}.x")
+        if mode & BY_Z:
+            out(f"div {scratch}.x, v{FOG}.y, v{FOG}.x")
         else:
-            out(f"mov r3.x, v{FOG}.x")
-        fog_factor(out, fog & ~BY_Z, "r3", f"cb0[{FOG_PARAMETERS}]")
+            out(f"mov {scratch}.x, v{FOG}.x")
+        fog_factor(out, mode & ~BY_Z, scratch, parameters)
     out(
-        f"add {CURRENT}.xyz, {CURRENT}.xyzx, -cb0[{FOG_COLOR}].xyzx",
-        f"mad {CURRENT}.xyz, {CURRENT}.xyzx, r3.xxxx, cb0[{FOG_COLOR}].xyzx",
+        f"add {color}.xyz, {color}.xyzx, -{fog_color}.xyzx",
+        f"mad {color}.xyz, {color}.xyzx, {scratch}.xxxx, {fog_color}.xyzx",
     )
