@@ -29,7 +29,7 @@ from .followed import FOLLOWED
 from .pipeline import Bound, DrawPipeline, Elements, Program, cull_bits
 from .runs import Runs
 from .shader_errors import UnsupportedError
-from .stages import rasterized_corners
+from .stages import Between, rasterized_corners
 from .stream_output import StreamOutput
 from .vertex import FAR, NEAR, RANGE
 
@@ -168,6 +168,7 @@ class DrawState:
         self.pipeline: DrawPipeline | None = None
         self.rasterizes = False
         self.last: Program | None = None  #: the last program before the rasterizer
+        self.functions: tuple[int, Between] | None = None  #: vertex program and stages between, as the front end knows them
         self.refusal = ""  #: of the stages between, when they do not fit together
         self.made_for: tuple[int, bool, front.Primitive] | None = None  #: index size, counting and primitive of the pipeline
         self.ps_resources: list[int] = []  #: of the pixel program's block, after the constants
@@ -298,7 +299,7 @@ class DrawState:
         self.ps_constants.forget()  # the engine forgot which bytes wait to be read
         engine.keep((self.vs_bound, self.ps_bound, self.pipeline, *[b.bound for b in self.between]))
         if self.pipeline is not None:
-            self.front["vertex_function"] = self.pipeline.vertex
+            self._functions(self.pipeline)
         if self.ps_bound is not None:
             engine.use_views(self.ps_bound.views)
 
@@ -457,13 +458,7 @@ class DrawState:
         self.pipeline, self.rasterizes = pipeline, pipeline.rasterizes
         self.made_for = self.index_size, self.counting, primitive
         f = self.front
-        if last is None or last.vertex != pipeline.vertex:
-            f["vertex_function"] = pipeline.vertex
-        if last is None or last.between is not pipeline.between:
-            b = pipeline.between
-            f["tessellator_function"], f["domain_function"], f["geometry_function"] = b.tessellator, b.domain, b.geometry
-            f["next_function"], f["sink_function"], f["stream_output_function"] = b.next, b.sink, b.stream_output
-            f["batch"], self.refusal = b.batch, b.refusal
+        self._functions(pipeline)
         if last is None or last.layout is not pipeline.layout:
             f["components"], f["clip_components"] = pipeline.layout.components, front.clip_components(pipeline.layout)
             f["many_viewports"] = pipeline.layout.viewport >= 0
@@ -474,6 +469,15 @@ class DrawState:
             f["plane_count"] = len(pipeline.planes)
             if pipeline.planes:
                 f["planes"][0, : len(pipeline.planes)] = [(c & 0xFFFF_FFFF, mode) for c, mode in pipeline.planes]
+
+    def _functions(self, pipeline: DrawPipeline) -> None:
+        """Tell the front end where the functions are."""
+        f, b = self.front, pipeline.between
+        if self.functions != (pipeline.vertex, b):
+            f["vertex_function"], f["next_function"] = pipeline.vertex, b.next
+            f["tessellator_function"], f["domain_function"], f["geometry_function"] = b.tessellator, b.domain, b.geometry
+            f["sink_function"], f["stream_output_function"], f["batch"] = b.sink, b.stream_output, b.batch
+            self.refusal, self.functions = b.refusal, (pipeline.vertex, b)
 
     def _between(self) -> tuple[tuple[Program, Bound], ...]:
         """The programs between vertices and rasterizer, in their order, with their bindings."""

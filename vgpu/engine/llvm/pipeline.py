@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from vgpu.engine import Packet, PipelineState
@@ -38,7 +38,7 @@ from .codegen import FULL, QUICK
 from .jit import Code, Jit
 from .parts import Part, Parts
 from .shader import ShaderKey, Slots
-from .stages import Stages
+from .stages import Between, Stages
 
 _RESOURCES, _SAMPLERS, _UAVS = int(Op.SET_RESOURCE), int(Op.SET_SAMPLER), int(Op.SET_UAV)
 _NOTHING: Final[dict[int, Packet]] = {}
@@ -89,7 +89,7 @@ class Bound:
 class DrawPipeline:
     """The functions of a draw."""
 
-    geometry: tuple[Part, Part]  #: vertex and front end
+    geometry: tuple[Part, ...]  #: vertex and front end, and the stages between
     pixels: tuple[Part, Part]  #: pixel and merger
     planes: tuple[tuple[int, int], ...]
     layout: vertex.VertexLayout
@@ -100,8 +100,8 @@ class DrawPipeline:
     has_effects: bool
     rasterizes: bool
     weight: int  #: of the pixel program
-    between: Between  #: the stages between vertices and rasterizer
-    stages: tuple[Code, ...]  #: of the stages between
+    stages: Stages  #: between vertices and rasterizer
+    between: Between = field(default_factory=Between)  #: their functions
     front: Any = None  #: callable
     front_address: int = 0
     vertex: int = 0
@@ -109,21 +109,7 @@ class DrawPipeline:
     merger: int = 0
     quick: bool = False  #: its pixels run code that may become better
     timed: bool = False  #: its vertices and primitives do
-    codes: tuple[Code, ...] = ()  #: vertex, front end, pixel, merger and stages: kept alive
-
-
-@dataclass(frozen=True, slots=True)
-class Between:
-    """The functions between vertices and rasterizer, as FRONT wants them."""
-
-    next: int = 0
-    tessellator: int = 0
-    domain: int = 0
-    geometry: int = 0  #: behind the domain stage
-    sink: int = 0
-    stream_output: int = 0
-    batch: int = 0
-    refusal: str = ""  #: why the stages do not fit together; drawing a primitive is a fault then
+    codes: tuple[Code, ...] = ()  #: kept alive; vertex and front end first
 
 
 class Programs:
@@ -306,16 +292,17 @@ class Pipelines:
 
     def _address(self, pipeline: DrawPipeline) -> None:
         """Fill in where the functions are now."""
-        vertex, front = pipeline.geometry
+        vertex, front, *_ = pipeline.geometry
         pixel, merger = pipeline.pixels
         pipeline.vertex, pipeline.pixel, pipeline.merger = vertex["vertex"], pixel["pixel"], merger["merger"]
         pipeline.front_address = front["front"]
         pipeline.front = self._wrap(pipeline.front_address)
-        pipeline.timed = vertex.code.level == QUICK or front.code.level == QUICK
+        pipeline.between = pipeline.stages.between()
+        pipeline.timed = any(part.code.level == QUICK for part in pipeline.geometry)
         if pipeline.timed:
             pipeline.front = self._timed(pipeline.front, pipeline.geometry)
         pipeline.quick = pixel.code.level == QUICK or merger.code.level == QUICK
-        pipeline.codes = vertex.code, front.code, pixel.code, merger.code, *pipeline.stages
+        pipeline.codes = tuple(part.code for part in (*pipeline.geometry, *pipeline.pixels))
 
     def _timed(self, function: Callable[[int], int], parts: tuple[Part, ...]) -> Callable[[int], int]:
         """The same function, its running told."""
@@ -414,6 +401,7 @@ class Pipelines:
                 level=QUICK,
             ),
             self.part("front", front_key, lambda: front.compile_front(front_key), level=QUICK),
+            *stages.parts,
         )
         pixels = (
             self.part(
@@ -428,8 +416,7 @@ class Pipelines:
             geometry, pixels, planes, layout, samples > 1, vs, ps,
             any(p.has_loop for p in (vs, ps, *(p for p, _ in between)) if p is not None),
             vs.has_effects or (ps is not None and ps.has_effects),
-            rasterizes and (ps is not None or bool(depth_format)), ps.weight if ps is not None else 1, stages.between,
-            tuple(stages.codes),
+            rasterizes and (ps is not None or bool(depth_format)), ps.weight if ps is not None else 1, stages,
         )  # fmt: skip
         self._address(made)
         return made
