@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from umd.command_buffer import HEAD_STRUCT, packet
@@ -161,6 +162,9 @@ class UpdateFunctions:
         need = (depth - 1) * depth_pitch + (piece.rows - 1) * row_pitch + row_bytes
         if need > data.nbytes:
             raise DeviceError.invalid(f"{data.nbytes} bytes for an update that reads {need}")
+        if width == part.width and depth == 1:
+            at = part.offset + box.front * part.depth_pitch + box.top // info.block * part.row_pitch
+            return self._update_rows(r, at, part.row_pitch, data, row_pitch, row_bytes, piece.rows)
         size = layout.size
         if size > CHUNK_SIZE:
             return self._update_texture_in_pieces(r, subresource, box, data, row_pitch, depth_pitch)
@@ -182,6 +186,42 @@ class UpdateFunctions:
             core.batch.add(copy)
 
         return core.perform(record)
+
+    def _update_rows(
+        self, r: Resource, at: int, row_pitch: int, data: Any, source_pitch: int, row_bytes: int, rows: int
+    ) -> Pending:
+        """Whole rows lie together in memory: a copy of bytes, what is between rows included."""
+        core, most = self.core, max(CHUNK_SIZE // row_pitch, 1)
+
+        def record(first: int, count: int) -> Pending:
+            size = (count - 1) * row_pitch + row_bytes
+            copy = packet(Op.COPY_BUFFER, extent=size, extent2=size)
+
+            def put() -> None:
+                chunk, offset = core.ring.take(size)
+                copy_rows(
+                    chunk.array, offset, row_pitch, 0, data[first * source_pitch :], source_pitch, 0, row_bytes, count, 1
+                )
+                core.batch.add_at(copy, slot_id(Op.COPY_BUFFER, 0), r.placed, r.offset + at + first * row_pitch, True)
+                core.batch.patch_second(slot_id(Op.COPY_BUFFER, 0, 1), chunk.allocation, offset)
+
+            return core.perform(put)
+
+        for first in range(0, rows, most):
+            pending = record(first, min(most, rows - first))
+            if pending is not None:
+                return self._rows_later(pending, record, range(first + most, rows, most), most, rows)
+        return None
+
+    @staticmethod
+    async def _rows_later(
+        pending: Any, record: Callable[[int, int], Pending], firsts: range, most: int, rows: int
+    ) -> None:
+        await pending
+        for first in firsts:
+            following = record(first, min(most, rows - first))
+            if following is not None:
+                await following
 
     async def _update_texture_in_pieces(
         self, r: Resource, subresource: int, box: D3D10_DDI_BOX, data: Any, row_pitch: int, depth_pitch: int

@@ -42,7 +42,7 @@ _heads: Final[Callable[[Any], Iterator[tuple[int, int, int, int]]]] = struct.Str
 #: State packets executed between two places of preemption.
 STATE_PACKETS_PER_YIELD: Final = 512
 #: Bytes copied or filled between two places of preemption.
-CHUNK: Final = 4 << 20
+CHUNK: Final = 16 << 20
 #: Queries that a context may have open.
 MAX_OPEN_QUERIES: Final = 4096
 
@@ -364,7 +364,7 @@ class Execution:
             size = min(CHUNK, extent - at)
             # Looked up chunk by chunk: pages may change owner while this buffer is preempted.
             to = self._memory.view(target + at, size, write=True, privileged=privileged)
-            to[:] = self._memory.view(source + at, size, privileged=privileged)
+            self._engine.copy(to, self._memory.view(source + at, size, privileged=privileged))
             yield None
 
     def _fill(self, packet: Packet) -> Iterator[Step]:

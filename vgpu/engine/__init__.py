@@ -148,6 +148,10 @@ class Engine(ABC):
     def flush(self, state: PipelineState) -> None:
         """Complete everything deferred for this context."""
 
+    def copy(self, to: npt.NDArray[np.uint8], source: npt.NDArray[np.uint8]) -> None:
+        """Copy bytes between views of memory that have one shape and share none."""
+        to[:] = source
+
     def before_write(self, state: PipelineState, address: int, extent: int) -> None:
         """The command processor is about to write [address, address + extent) itself (UPDATE_INLINE, COPY_BUFFER, fills): complete
         what is deferred and depends on these bytes. By default everything; an engine that snapshots constants may do less.

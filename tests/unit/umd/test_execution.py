@@ -638,6 +638,39 @@ async def test_compressed_and_depth_and_mips(gpu: FakeGpu) -> None:
     assert gpu.errors == []
 
 
+async def test_update_of_a_band_of_whole_rows(gpu: FakeGpu) -> None:
+    width, height, top, bottom = 100, 6000, 10, 5900  # with the pitch of its rows, several pieces
+    h = await gpu.texture(width, height)
+    before = np.full((height, width, 4), 7, np.uint8)
+    await gpu.call("pfnResourceUpdateSubresourceUP", h, 0, None, before, 4 * width, 0)
+    data = np.random.default_rng(1).integers(0, 256, (bottom - top, width + 5, 4), np.uint8)
+    box = d3d.D3D10_DDI_BOX(0, top, 0, width, bottom, 1)
+    await gpu.call("pfnResourceUpdateSubresourceUP", h, 0, box, data, 4 * (width + 5), 0)
+    image = await gpu.read_texture(h, width, height)
+    assert np.array_equal(image[top:bottom], data[:, :width])
+    assert (image[:top] == 7).all()
+    assert (image[bottom:] == 7).all()
+    assert gpu.errors == []
+    short = data.reshape(-1)[: -6 * 4]  # the pitch behind the last row is not read, the row is
+    await gpu.call("pfnResourceUpdateSubresourceUP", h, 0, box, short, 4 * (width + 5), 0)
+    assert len(gpu.errors) == 1
+
+
+async def test_update_of_one_slice_of_a_volume(gpu: FakeGpu) -> None:
+    T = d3d.D3D10DDIRESOURCE_TYPE
+    infos = [d3d.D3D10DDI_MIPINFO(8, 4, 4, 8, 4, 4)]
+    volume = d3d.D3D11DDIARG_CREATERESOURCE(infos, T.TEXTURE3D, DXGI_FORMAT.R8_UINT, B.SHADER_RESOURCE)
+    h = await gpu.create("pfnCreateResource", volume)
+    data = np.arange(32, dtype=np.uint8)
+    await gpu.call("pfnResourceUpdateSubresourceUP", h, 0, d3d.D3D10_DDI_BOX(0, 0, 2, 8, 4, 3), data, 8, 0)
+    one = await gpu.texture(8, 4, DXGI_FORMAT.R8_UINT)
+    for z, expected in ((1, np.zeros(32)), (2, data), (3, np.zeros(32))):
+        await gpu.call("pfnResourceCopyRegion", one, 0, 0, 0, 0, h, 0, d3d.D3D10_DDI_BOX(0, 0, z, 8, 4, z + 1))
+        found = await gpu.read_texture(one, 8, 4, 1, format=DXGI_FORMAT.R8_UINT)
+        assert (found.reshape(-1) == expected).all()
+    assert gpu.errors == []
+
+
 async def test_volume_update_copy_and_map(gpu: FakeGpu) -> None:
     T = d3d.D3D10DDIRESOURCE_TYPE
     infos = [d3d.D3D10DDI_MIPINFO(8, 4, 4, 8, 4, 4), d3d.D3D10DDI_MIPINFO(4, 2, 2, 4, 2, 2)]

@@ -454,10 +454,14 @@ class LlvmEngine(Engine):
         if not surfaces.clear_depth_stencil(self, state, packet):
             self.reference.clear_depth_stencil(state, packet)
 
+    def copy(self, to: npt.NDArray[np.uint8], source: npt.NDArray[np.uint8]) -> None:
+        """Copy bytes, on all threads where there are many."""
+        surfaces.copy(self, to, source)
+
     def copy_region(self, state: PipelineState, packet: Packet) -> None:
         """COPY_REGION."""
         self.flush(state)
-        self.reference.copy_region(state, packet)
+        surfaces.copy_region(self, state, packet)
 
     def resolve(self, state: PipelineState, packet: Packet) -> None:
         """RESOLVE."""

@@ -1,4 +1,5 @@
-"""Clears at the speed of memory: whole planes of elements of 1 to 16 bytes, by a compiled fill on all threads.
+"""Clears and copies at the speed of memory: whole planes of elements of 1 to 16 bytes by a compiled fill, rows of bytes; on all
+threads.
 
 Only what is simple is done here (whole views, no conversion but the one of a colour); everything else says False and is left to the
 reference engine.
@@ -10,9 +11,11 @@ import ctypes
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from vgpu.engine import Packet, PipelineState
 from vgpu.engine.reference import formats as conversion
+from vgpu.engine.reference.copy import regions
 from wddm.hw.descriptors import ViewDimension, bits_float
 from wddm.hw.formats import FORMATS, Format
 from wddm.hw.packets import Op
@@ -26,8 +29,9 @@ if TYPE_CHECKING:
 _FILL: Final = ctypes.CFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64
 )
-#: Bytes below which one thread fills alone.
+#: Bytes below which one thread fills, or copies, alone: waking another one takes as long as some hundred kilobytes.
 PARALLEL_BYTES: Final = 1 << 20
+PARALLEL_COPY: Final = 2 << 20
 
 
 def compile_fill() -> str:
@@ -84,6 +88,29 @@ def _planes(engine: LlvmEngine, v: ResolvedView, element: bytes) -> None:
                 _fill(engine, at, sub.row_pitch, sub.height, sub.width * len(element), element)
 
 
+def copy(engine: LlvmEngine, to: npt.NDArray[np.uint8], source: npt.NDArray[np.uint8]) -> None:
+    """Copy bytes, or rows of bytes, between places that share none."""
+    if engine.threads == 1 or to.nbytes < PARALLEL_COPY:
+        to[:] = source
+        return
+    share = -(-len(to) // engine.threads)
+
+    def part(thread: int) -> None:
+        first = thread * share
+        to[first : first + share] = source[first : first + share]
+
+    engine.workers.run(part)
+
+
+def copy_region(engine: LlvmEngine, state: PipelineState, packet: Packet) -> None:
+    """COPY_REGION. Raises FaultError."""
+    for to, source in regions(engine.memory, state, packet):
+        if np.may_share_memory(to, source):
+            to[:] = source
+        else:
+            copy(engine, to, source)
+
+
 def _surface(engine: LlvmEngine, state: PipelineState) -> ResolvedView | None:
     p = state.bindings.get(Op.SET_SURFACE, {}).get(0)
     if p is None or int(p["data"][3]) >> 8 & 0xFF in (*BUFFERS, ViewDimension.TEXTURE3D):
@@ -125,4 +152,4 @@ def clear_depth_stencil(engine: LlvmEngine, state: PipelineState, packet: Packet
     return True
 
 
-__all__ = ["clear_color", "clear_depth_stencil"]
+__all__ = ["clear_color", "clear_depth_stencil", "copy", "copy_region"]

@@ -5,6 +5,7 @@ Surfaces are the views in SET_SURFACE 0 (destination) and 1 (source). Boxes that
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -39,14 +40,19 @@ def _surface(
     return texture(memory, bound, write=write, whole_depth=whole_depth)
 
 
-def plane(t: Texture, mip: int, layer: int, sample: int = 0) -> Array:
-    """One 2D plane of elements as a view of memory, ``(rows, columns, bytes)``."""
+def byte_rows(t: Texture, mip: int, layer: int, sample: int = 0) -> Array:
+    """One 2D plane as a view of memory, ``(rows of elements, bytes)``."""
     s, m = t.shape, mip + t.first_mip
     at, height, width, pitch = s.place(m, layer + t.first_slice, sample)
-    rows, columns, size = -(-height // t.info.block), -(-width // t.info.block_width), t.info.bytes_per_block
-    data = t._cells.view(np.uint8)
-    whole = data[at : at + rows * pitch].reshape(rows, pitch)
-    return whole[:, : columns * size].reshape(rows, columns, size)
+    rows, columns = -(-height // t.info.block), -(-width // t.info.block_width)
+    whole = t._cells.view(np.uint8)[at : at + rows * pitch].reshape(rows, pitch)
+    return whole[:, : columns * t.info.bytes_per_block]
+
+
+def plane(t: Texture, mip: int, layer: int, sample: int = 0) -> Array:
+    """One 2D plane of elements as a view of memory, ``(rows, columns, bytes)``."""
+    rows = byte_rows(t, mip, layer, sample)
+    return rows.reshape(len(rows), -1, t.info.bytes_per_block)
 
 
 def layers(t: Texture, mip: int) -> int:
@@ -155,7 +161,16 @@ def clear_depth_stencil(memory: Memory, state: PipelineState, p: Packet) -> None
 
 
 def copy_region(memory: Memory, state: PipelineState, p: Packet) -> None:
-    """COPY_REGION. Depth slices of 3D textures are counted in the texture, not in the view."""
+    """COPY_REGION."""
+    for to, from_ in regions(memory, state, p):
+        to[:] = from_
+
+
+def regions(memory: Memory, state: PipelineState, p: Packet) -> Iterator[tuple[Array, Array]]:
+    """Destination and source of COPY_REGION plane by plane, ``(rows, bytes)``.
+
+    Depth slices of 3D textures are counted in the texture, not in the view.
+    """
     target = _surface(memory, state, 0, write=True, whole_depth=True)
     source = _surface(memory, state, 1, whole_depth=True)
     d = p["data"].tolist()
@@ -167,16 +182,17 @@ def copy_region(memory: Memory, state: PipelineState, p: Packet) -> None:
     count = max(depth, 1) if source.shape.volume else max(d[CopyRegion.SLICES], 1)
     if target.shape.volume and not source.shape.volume:
         count = max(d[CopyRegion.SLICES], depth, 1)
-    box = (-(-width // source.info.block_width), -(-height // source.info.block))
+    box, size = (-(-width // source.info.block_width), -(-height // source.info.block)), source.info.bytes_per_block
     to = _box(target, d[CopyRegion.DST_SUBRESOURCE], d[CopyRegion.DST_XY], d[CopyRegion.DST_Z], box, count)
     from_ = _box(source, d[CopyRegion.SRC_SUBRESOURCE], d[CopyRegion.SRC_XY], source_z, box, count)
     for i in range(count):
         for sample in range(source.shape.samples):
-            to_plane = plane(target, to[0], to[1] + i, sample)
-            from_plane = plane(source, from_[0], from_[1] + i, sample)
-            to_plane[to[3] : to[3] + box[1], to[2] : to[2] + box[0]] = from_plane[
-                from_[3] : from_[3] + box[1], from_[2] : from_[2] + box[0]
-            ]
+            yield (
+                byte_rows(target, to[0], to[1] + i, sample)[to[3] : to[3] + box[1], to[2] * size : (to[2] + box[0]) * size],
+                byte_rows(source, from_[0], from_[1] + i, sample)[
+                    from_[3] : from_[3] + box[1], from_[2] * size : (from_[2] + box[0]) * size
+                ],
+            )
 
 
 def _box(t: Texture, subresource: int, xy: int, z: int, box: tuple[int, int], count: int) -> tuple[int, int, int, int]:
