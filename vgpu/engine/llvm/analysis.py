@@ -120,7 +120,9 @@ State = dict[int, int]  #: temps that are not varying
 
 def instructions(program: ShaderProgram) -> list[Instruction]:
     """The instructions as tuples of Python integers."""
-    return [(op, mods, dst, tuple(src), aux, aux2) for op, mods, dst, src, aux, aux2 in program.instructions.tolist()]
+    table = program.instructions
+    columns = (table[name].tolist() for name in ("op", "mods", "dst", "src", "aux", "aux2"))
+    return [(op, mods, dst, tuple(src), aux, aux2) for op, mods, dst, src, aux, aux2 in zip(*columns, strict=True)]
 
 
 def match_blocks(code: list[Instruction]) -> dict[int, int]:
