@@ -13,20 +13,35 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
-from typing import Final, Union
+from typing import ClassVar, Final, Union
 
 Number = Union["Value", int, float]
 
 
-@dataclass(frozen=True, slots=True)
 class Type:
-    """``kind`` "i", "f", "p" (pointer) or "v" (void); ``bits`` per lane; ``lanes`` 0 for scalars."""
+    """``kind`` "i", "f", "p" (pointer) or "v" (void); ``bits`` per lane; ``lanes`` 0 for scalars. Equal types are one object."""
+
+    __slots__ = ("bits", "element", "kind", "lanes", "text")
 
     kind: str
-    bits: int = 0
-    lanes: int = 0
+    bits: int
+    lanes: int
+    element: str  #: IR name of one lane
+    text: str  #: IR name
+
+    _all: ClassVar[dict[tuple[str, int, int], Type]] = {}
+
+    def __new__(cls, kind: str, bits: int = 0, lanes: int = 0) -> Type:
+        found = cls._all.get((kind, bits, lanes))
+        if found is None:
+            found = super().__new__(cls)
+            found.kind, found.bits, found.lanes = kind, bits, lanes
+            names = {"i": f"i{bits}", "f": {16: "half", 32: "float", 64: "double"}.get(bits, ""), "p": "ptr", "v": "void"}
+            found.element = names[kind]
+            found.text = f"<{lanes} x {found.element}>" if lanes else found.element
+            found = cls._all.setdefault((kind, bits, lanes), found)
+        return found
 
     @property
     def scalar(self) -> Type:
@@ -35,34 +50,15 @@ class Type:
 
     def vector(self, lanes: int) -> Type:
         """``lanes`` of this type (0: the scalar)."""
-        return Type(self.kind, self.bits, lanes)
-
-    @property
-    def element(self) -> str:
-        """IR name of one lane."""
-        return _element_name(self)
+        return self if lanes == self.lanes else Type(self.kind, self.bits, lanes)
 
     def __str__(self) -> str:
-        return _type_name(self)
+        return self.text
 
     @property
     def size(self) -> int:
         """Bytes in memory of the whole value."""
         return max(1, self.bits // 8) * max(1, self.lanes)
-
-
-@cache
-def _element_name(t: Type) -> str:
-    if t.kind == "i":
-        return f"i{t.bits}"
-    if t.kind == "f":
-        return {16: "half", 32: "float", 64: "double"}[t.bits]
-    return {"p": "ptr", "v": "void"}[t.kind]
-
-
-@cache
-def _type_name(t: Type) -> str:
-    return f"<{t.lanes} x {t.element}>" if t.lanes else t.element
 
 
 VOID: Final = Type("v")
@@ -94,6 +90,14 @@ def _literal(t: Type, value: int | float) -> str:
     return str(value - (1 << t.bits) if value >> (t.bits - 1) else value)
 
 
+@cache
+def _picks(lanes: tuple[int, ...]) -> str:
+    """The last operand of shufflevector."""
+    if not any(lanes):
+        return "zeroinitializer"
+    return "<" + ", ".join("i32 poison" if i < 0 else f"i32 {i}" for i in lanes) + ">"
+
+
 class Value:
     """A value in a function under construction. Integer comparison and ``>>`` are signed; see ``ult``, ``shr`` and so on."""
 
@@ -103,7 +107,7 @@ class Value:
         self.f, self.type, self.name = f, type, name
 
     def __str__(self) -> str:
-        return f"{self.type} {self.name}"
+        return f"{self.type.text} {self.name}"
 
     @property
     def known(self) -> int | None:
@@ -113,12 +117,14 @@ class Value:
     # -- arithmetic ---------------------------------------------------------------------------------------------------
     def _both(self, other: Number) -> tuple[Value, Value]:
         a, b = self, self.f.value(other, self.type)
+        if a.type is b.type:
+            return a, b
         if a.type.lanes != b.type.lanes:
             if a.type.lanes == 0:
                 a = self.f.splat(a, b.type.lanes)
             elif b.type.lanes == 0:
                 b = self.f.splat(b, a.type.lanes)
-        if a.type != b.type:
+        if a.type is not b.type:
             raise TypeError(f"{a.type} with {b.type}")
         return a, b
 
@@ -127,7 +133,7 @@ class Value:
         if swap:
             a, b = b, a
         op = float_ if a.type.kind == "f" else integer
-        return self.f.emit(a.type, f"{op} {a.type} {a.name}, {b.name}")
+        return self.f.emit(a.type, f"{op} {a.type.text} {a.name}, {b.name}")
 
     def __add__(self, o: Number) -> Value:
         return self._op("add", "fadd", o)
@@ -192,7 +198,7 @@ class Value:
     def _compare(self, integer: str, float_: str, other: Number) -> Value:
         a, b = self._both(other)
         op = f"fcmp {float_}" if a.type.kind == "f" else f"icmp {integer}"
-        return self.f.emit(I1.vector(a.type.lanes), f"{op} {a.type} {a.name}, {b.name}")
+        return self.f.emit(I1.vector(a.type.lanes), f"{op} {a.type.text} {a.name}, {b.name}")
 
     def __lt__(self, o: Number) -> Value:
         return self._compare("slt", "olt", o)
@@ -233,9 +239,9 @@ class Value:
     # -- conversion ---------------------------------------------------------------------------------------------------
     def _cast(self, op: str, t: Type) -> Value:
         t = t.vector(self.type.lanes)
-        if t == self.type:
+        if t is self.type:
             return self
-        return self.f.emit(t, f"{op} {self.type} {self.name} to {t}")
+        return self.f.emit(t, f"{op} {self.type.text} {self.name} to {t.text}")
 
     def bits(self, t: Type) -> Value:
         """The same bits lane by lane as another type of the same width."""
@@ -287,10 +293,9 @@ class Value:
     def shuffle(self, lanes: Sequence[int], other: Value | None = None) -> Value:
         """Lanes picked from this value and ``other`` behind it; -1 leaves a lane undefined."""
         second = other.name if other is not None else "poison"
-        picks = ", ".join("i32 poison" if i < 0 else f"i32 {i}" for i in lanes)
         return self.f.emit(
             self.type.vector(len(lanes)),
-            f"shufflevector {self}, {self.type} {second}, <{len(lanes)} x i32> <{picks}>",
+            f"shufflevector {self}, {self.type.text} {second}, <{len(lanes)} x i32> {_picks(tuple(lanes))}",
         )
 
     def select(self, yes: Number, no: Number) -> Value:
@@ -316,14 +321,14 @@ class Variable:
 
     def get(self) -> Value:
         """Its value now."""
-        return self.f.emit(self.type, f"load {self.type}, {self.pointer}")
+        return self.f.emit(self.type, f"load {self.type.text}, ptr {self.pointer.name}")
 
     def set(self, x: Number) -> None:
         """Give it a value."""
         x = self.f.value(x, self.type)
-        if x.type != self.type:
+        if x.type is not self.type:
             x = self.f.splat(x, self.type.lanes)
-        self.f.line(f"store {x}, {self.pointer}")
+        self.f.line(f"store {x.type.text} {x.name}, ptr {self.pointer.name}")
 
 
 class MaskVariable(Variable):
@@ -465,8 +470,9 @@ class Function:
         """The scalar ``x`` in every lane."""
         if x.type.lanes == lanes:
             return x
-        one = self.emit(x.type.vector(lanes), f"insertelement {x.type.vector(lanes)} poison, {x}, i32 0")
-        return one.shuffle([0] * lanes)
+        wide = x.type.vector(lanes)
+        one = self.emit(wide, f"insertelement {wide.text} poison, {x.type.text} {x.name}, i32 0")
+        return self.emit(wide, f"shufflevector {wide.text} {one.name}, {wide.text} poison, <{lanes} x i32> zeroinitializer")
 
     def pack(self, values: Sequence[Value]) -> Value:
         """A vector of scalars."""
@@ -486,7 +492,7 @@ class Function:
 
     def reinterpret(self, x: Value, t: Type) -> Value:
         """All bits of ``x`` as a type of the same total width, lanes regrouped."""
-        if x.type == t:
+        if x.type is t:
             return x
         return self.emit(t, f"bitcast {x} to {t}")
 
