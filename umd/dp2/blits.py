@@ -13,7 +13,7 @@ from umd.dp2.output import color, viewport_of
 from umd.dp2.parser import Command
 from umd.dp2.primitives import Primitives, Topology
 from umd.dp2.renderer import MAX_TARGETS, Renderer, Source
-from umd.dp2.state import RS, TSS, Kind, State, bits
+from umd.dp2.state import RS, TSS, Key, Kind, State, bits
 from umd.dp2.surfaces import Surface, Surfaces, handles
 from umd.dp2.transient import small
 from wddm.ddi.d3d10umddi import D3D10_DDI_BOX, D3D11DDI_HANDLETYPE
@@ -234,19 +234,16 @@ class Blits:
             RS.SLOPESCALEDEPTHBIAS: 0, RS.BLENDOP: int(D3DBLENDOP.ADD), RS.MULTISAMPLEMASK: 0xFFFFFFFF, RS.ALPHABLENDENABLE: 0,
             RS.POINTSIZE: bits(1.0),
         }  # fmt: skip
-        before = dict(state.values)
-        try:
-            state.values.update({(Kind.RENDERSTATE, int(code), 0): v for code, v in forced.items()})
-            state.values.update({(Kind.STAGE, s, int(TSS.TEXTUREMAP)): 0 for s in range(D3DHAL_TSS_MAXSTAGES)})
-            state.values.update({(Kind.PIXEL_SHADER, 0, 0): 0, (Kind.VERTEX_FUNCTION, 0, 0): 0, (Kind.VIEWPORT, 0, 0): None})
-            state.changed = True
-            corners = [
-                (x - 0.5, y - 0.5, value, 1.0)
-                for left, top, right, bottom in boxes
-                for x, y in ((left, top), (right, top), (left, bottom), (left, bottom), (right, top), (right, bottom))
-            ]
-            source = Source(small(np.array(corners, "<f4").tobytes()), 16, 0)
+        values: dict[Key, Any] = {
+            **{(Kind.RENDERSTATE, int(code), 0): v for code, v in forced.items()},
+            **{(Kind.STAGE, s, int(TSS.TEXTUREMAP)): 0 for s in range(D3DHAL_TSS_MAXSTAGES)},
+            (Kind.PIXEL_SHADER, 0, 0): 0, (Kind.VERTEX_FUNCTION, 0, 0): 0, (Kind.VIEWPORT, 0, 0): None,
+        }  # fmt: skip
+        corners = [
+            (x - 0.5, y - 0.5, value, 1.0)
+            for left, top, right, bottom in boxes
+            for x, y in ((left, top), (right, top), (left, bottom), (left, bottom), (right, top), (right, bottom))
+        ]
+        source = Source(small(np.array(corners, "<f4").tobytes()), 16, 0)
+        with state.replaced(values):
             await self._renderer.draw(fvf_format(D3DFVF.XYZRHW), {0: source}, Primitives(Topology.TRIANGLES, 0, len(corners)))
-        finally:
-            state.values = before
-            state.changed = True

@@ -1,4 +1,7 @@
-"""From the state of a context to the keys and constants of the fixed-function shaders."""
+"""From the state of a context to the keys and constants of the fixed-function shaders.
+
+DEVIATES: texture-coordinate wrapping (WRAP0 to WRAP15), tweening (VERTEXBLEND = 255) and colour keys have no effect.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +43,8 @@ def world_key(index: int) -> int:
 def lights(state: State) -> list[Any]:
     """The enabled lights in order, as many as the pipeline takes."""
     found = []
-    for index in state.keys(Kind.LIGHT_ENABLE):
-        if state.get(Kind.LIGHT_ENABLE, index):
+    for (_, index, _), enabled in state.all_of(Kind.LIGHT_ENABLE):
+        if enabled:
             light = state.get(Kind.LIGHT, index)
             if light is not None and int(light["Type"]) in D3DLIGHTTYPE._value2member_map_:
                 found.append(light)

@@ -53,9 +53,12 @@ class Element:
     usage_index: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class VertexFormat:
-    """Elements of a vertex. ``transformed``: positions are of the screen. ``weights``: blend weights that a vertex brings."""
+    """Elements of a vertex. ``transformed``: positions are of the screen. ``weights``: blend weights that a vertex brings.
+
+    A format is the same as itself only, which makes it a cheap key.
+    """
 
     elements: tuple[Element, ...]
     transformed: bool = False

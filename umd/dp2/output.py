@@ -1,11 +1,12 @@
 """From render states and texture-stage states to the hardware's blend, depth-stencil, rasterizer and sampler state.
 
 DEVIATES: w-buffers (ZENABLE = USEW) compare z, dithering, line patterns, stipples, edge antialiasing, ROP2 and plane masks have no
-effect, and LASTPIXEL is always on: the hardware has none of them, and the runtime's caps say so.
+effect, and LASTPIXEL is always on: the hardware has none of them.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final
 
 from umd.command_buffer import packet
@@ -66,13 +67,18 @@ def _known(value: int, values: Any, otherwise: int) -> Any:
 
 def bind_output(core: Core, state: State, depth_format: int) -> None:
     """Bind blend, depth-stencil and rasterizer state. ``depth_format``: of the depth buffer, 0 = there is none."""
-    core.bind_packets(key(Bind.BLEND), _blend(state))
-    factor = tuple(float_bits(c) for c in color(state.render(RS.BLENDFACTOR)))
+    derive = state.derive
+    core.bind_packets(key(Bind.BLEND), derive("blend", lambda: _blend(state)))
+    core.bind_packets(key(Bind.BLEND_FACTOR), derive("blend factor", lambda: _blend_factor(state)))
     core.bind_packets(
-        key(Bind.BLEND_FACTOR), packet(Op.SET_BLEND_FACTOR, data=(*factor, state.render(RS.MULTISAMPLEMASK) & 0xFFFFFFFF))
+        key(Bind.DEPTH_STENCIL_STATE), derive(("depth stencil", depth_format), lambda: _depth_stencil(state, depth_format))
     )
-    core.bind_packets(key(Bind.DEPTH_STENCIL_STATE), packet(Op.SET_DEPTH_STENCIL_STATE, data=_depth_stencil(state, depth_format)))
-    core.bind_packets(key(Bind.RASTERIZER), _rasterizer(state, depth_format))
+    core.bind_packets(key(Bind.RASTERIZER), derive(("rasterizer", depth_format), lambda: _rasterizer(state, depth_format)))
+
+
+def _blend_factor(state: State) -> bytes:
+    factor = tuple(float_bits(c) for c in color(state.render(RS.BLENDFACTOR)))
+    return packet(Op.SET_BLEND_FACTOR, data=(*factor, state.render(RS.MULTISAMPLEMASK) & 0xFFFFFFFF))
 
 
 def _factors(src: int, dst: int) -> tuple[int, int]:
@@ -94,17 +100,17 @@ def _blend(state: State) -> bytes:
     else:
         src_alpha, dst_alpha, op_alpha = src, dst, op
     masks = (RS.COLORWRITEENABLE, RS.COLORWRITEENABLE1, RS.COLORWRITEENABLE2, RS.COLORWRITEENABLE3)
-    targets = [
-        D3D10_DDI_RENDER_TARGET_BLEND_DESC1(
-            bool(r(RS.ALPHABLENDENABLE)), src, dst, op, _ALPHA_FACTOR.get(src_alpha, src_alpha),  # type: ignore[arg-type]
-            _ALPHA_FACTOR.get(dst_alpha, dst_alpha), op_alpha, r(masks[min(i, 3)]) & 0xF,  # type: ignore[arg-type]
-        )
-        for i in range(8)
-    ]  # fmt: skip
+    alpha = _ALPHA_FACTOR.get(src_alpha, src_alpha), _ALPHA_FACTOR.get(dst_alpha, dst_alpha), op_alpha
+    return _blend_packet(bool(r(RS.ALPHABLENDENABLE)), (src, dst, op), alpha, tuple(r(mask) & 0xF for mask in masks))
+
+
+@lru_cache(256)
+def _blend_packet(enabled: bool, colors: Any, alpha: Any, masks: tuple[int, ...]) -> bytes:
+    targets = [D3D10_DDI_RENDER_TARGET_BLEND_DESC1(enabled, *colors, *alpha, masks[min(i, 3)]) for i in range(8)]  # type: ignore[call-arg]
     return blend_packet(D3D10_1_DDI_BLEND_DESC(False, True, targets))
 
 
-def _depth_stencil(state: State, depth_format: int) -> tuple[int, ...]:
+def _depth_stencil(state: State, depth_format: int) -> bytes:
     r = state.render
     keep = D3DSTENCILOP.KEEP
 
@@ -127,7 +133,7 @@ def _depth_stencil(state: State, depth_format: int) -> tuple[int, ...]:
         BackFace=back,
     )
     data = depth_stencil_data(desc)
-    return (*data[:3], r(RS.STENCILREF) & 0xFF, *data[4:])
+    return packet(Op.SET_DEPTH_STENCIL_STATE, data=(*data[:3], r(RS.STENCILREF) & 0xFF, *data[4:]))
 
 
 def _rasterizer(state: State, depth_format: int) -> bytes:
@@ -186,7 +192,14 @@ def sampler_packet(state: State, stage: int, *, point: bool) -> bytes:
 
 
 def bind_screen(core: Core, state: State, size: tuple[int, int], transformed: bool) -> None:
-    """Viewport and scissor. Pixel centres are whole numbers in Direct3D 9 and halves in the hardware.
+    """Bind viewport and scissor."""
+    viewport, scissor = state.derive(("screen", size, transformed), lambda: _screen(state, size, transformed))
+    core.bind_packets(key(Bind.VIEWPORTS), viewport)
+    core.bind_packets(key(Bind.SCISSORS), scissor)
+
+
+def _screen(state: State, size: tuple[int, int], transformed: bool) -> tuple[tuple[bytes], tuple[bytes]]:
+    """Packets of viewport and scissor. Pixel centres are whole numbers in Direct3D 9 and halves in the hardware.
 
     Transformed vertices are given in pixels of the target: they get a viewport of its whole size.
     """
@@ -197,15 +210,13 @@ def bind_screen(core: Core, state: State, size: tuple[int, int], transformed: bo
         values = (0.5, 0.5, float(width), float(height), 0.0, 1.0)
     else:
         values = (x + 0.5, y + 0.5, float(w), float(h), max(0.0, min(1.0, z_min)), max(0.0, min(1.0, z_max)))
-    core.bind_packets(
-        key(Bind.VIEWPORTS), (packet(Op.SET_VIEWPORT, 0, arg=1, data=tuple(float_bits(v) for v in values)),)
-    )
+    viewport = packet(Op.SET_VIEWPORT, 0, arg=1, data=tuple(float_bits(v) for v in values))
     left, top, right, bottom = max(0, x), max(0, y), min(width, x + w), min(height, y + h)
     scissor = state.get(Kind.SCISSOR)
     if scissor is not None and state.render(RS.SCISSORTESTENABLE):
         left, top, right, bottom = max(left, scissor[0]), max(top, scissor[1]), min(right, scissor[2]), min(bottom, scissor[3])
     box = (left, top, max(left, right), max(top, bottom))
-    core.bind_packets(key(Bind.SCISSORS), (packet(Op.SET_SCISSOR, 0, arg=1, data=tuple(v & 0xFFFFFFFF for v in box)),))
+    return (viewport,), (packet(Op.SET_SCISSOR, 0, arg=1, data=tuple(v & 0xFFFFFFFF for v in box)),)
 
 
 def viewport_of(state: State, size: tuple[int, int]) -> tuple[int, int, int, int]:

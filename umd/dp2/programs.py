@@ -163,8 +163,8 @@ class Programs:
             if 0 <= register < 16:
                 inputs.append((register, "u" if e.type in UNSIGNED else "s" if e.type in SIGNED else "v"))
         link = Link(tuple(inputs))
-        rows = _rows(state, Kind.VERTEX_CONSTANT, shader)
-        return Program((shader.data, link), lambda: shader.translate(link), rows.tobytes(), tuple(places))
+        constants = state.derive(("vertex rows", shader), lambda: _rows(state, Kind.VERTEX_CONSTANT, shader).tobytes())
+        return Program((shader.data, link), lambda: shader.translate(link), constants, tuple(places))
 
     def pixel(self, state: State, textures: list[Surface | None]) -> Program | None:
         """The pixel shader that is set, None for the fixed function. Raises CommandError."""
@@ -179,16 +179,23 @@ class Programs:
             for stage, surface in enumerate(textures)
         )
         link = Link((), bound, fixed.alpha_func(state), fixed.fog_modes(state, False)[1], state.render(RS.SHADEMODE) == 1)
-        rows = _rows(state, Kind.PIXEL_CONSTANT, shader)
-        floats = rows.view(np.float32)
-        floats[registers.FOG_COLOR] = color(state.render(RS.FOGCOLOR))
-        floats[registers.FOG_PARAMETERS] = fixed.fog_parameters(state)
-        floats[registers.ALPHA_REF, 0] = state.render(RS.ALPHAREF) & 0xFF
-        matrix = (TSS.BUMPENVMAT00, TSS.BUMPENVMAT01, TSS.BUMPENVMAT10, TSS.BUMPENVMAT11)
-        for stage in range(8):
-            rows[registers.BUMP_MATRIX + stage] = [state.stage(stage, code) for code in matrix]
-            rows[registers.BUMP_LUMINANCE + stage, :2] = [state.stage(stage, c) for c in (TSS.BUMPENVLSCALE, TSS.BUMPENVLOFFSET)]
-        return Program((shader.data, link), lambda: shader.translate(link), rows.tobytes())
+        constants = state.derive(("pixel rows", shader), lambda: _pixel_rows(state, shader))
+        return Program((shader.data, link), lambda: shader.translate(link), constants)
+
+
+def _pixel_rows(state: State, shader: _Shader) -> bytes:
+    """The constant buffer of a pixel shader, with what the driver adds."""
+    rows = _rows(state, Kind.PIXEL_CONSTANT, shader)
+    floats = rows.view(np.float32)
+    floats[registers.FOG_COLOR] = color(state.render(RS.FOGCOLOR))
+    floats[registers.FOG_PARAMETERS] = fixed.fog_parameters(state)
+    floats[registers.ALPHA_REF, 0] = state.render(RS.ALPHAREF) & 0xFF
+    matrix = (TSS.BUMPENVMAT00, TSS.BUMPENVMAT01, TSS.BUMPENVMAT10, TSS.BUMPENVMAT11)
+    for stage in range(8):
+        rows[registers.BUMP_MATRIX + stage] = [state.stage(stage, code) for code in matrix]
+        rows[registers.BUMP_LUMINANCE + stage, :2] = [state.stage(stage, c) for c in (TSS.BUMPENVLSCALE, TSS.BUMPENVLOFFSET)]
+    data: bytes = rows.tobytes()
+    return data
 
 
 def _rows(state: State, kind: Kind, shader: _Shader) -> Any:
@@ -196,9 +203,9 @@ def _rows(state: State, kind: Kind, shader: _Shader) -> Any:
     rows = np.zeros((registers.ROWS, 4), np.uint32)
     first = {FLOATS: 0, INTEGERS: registers.INTEGERS, BOOLEANS: registers.BOOLEANS}
     count = {FLOATS: 256, INTEGERS: 16, BOOLEANS: 16}
-    for key, value in state.values.items():
-        if key[0] == kind and key[1] < count[key[2]]:
-            rows[first[key[2]] + key[1], : len(value)] = value
+    for (_, register, file), value in state.all_of(kind):
+        if register < count[file]:
+            rows[first[file] + register, : len(value)] = value
     for row, words in shader.definitions:
         rows[row, : len(words)] = words
     return rows

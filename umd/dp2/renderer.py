@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -74,11 +75,15 @@ class Renderer:
         self._shaders: dict[Any, int] = {}
         self._layouts: dict[Any, tuple[bytes, ...]] = {}
         self._prepared: Any = None
+        self._targets: Any = None
+        self._bound_constants: dict[int, bytes] = {}
         self.size = (0, 0)  #: of the target, in pixels
 
     def forget(self) -> None:
-        """Bindings are not what they were: the next draw binds everything."""
-        self._prepared = None
+        """Bindings and surfaces are not what they were: the next draw binds everything."""
+        self._prepared = self._targets = None
+        self._bound_constants.clear()
+        self._state.forget()
 
     def destroy(self) -> None:
         """The context ends."""
@@ -163,7 +168,7 @@ class Renderer:
         if self._core.topology != topology:
             self._core.topology = int(topology)
             self._core.stages_changed()
-        textures = self._textures()
+        textures: list[Surface | None] = state.derive("textures", self._textures)
         await self._bind_shaders(format, sources, textures, points)
         self._bind_textures(textures)
         self._prepared = wanted
@@ -179,6 +184,15 @@ class Renderer:
 
     async def bind_targets(self) -> int:
         """Bind colour targets and depth buffer; returns the format of the latter, 0 = none. Raises CommandError."""
+        bound = self._state.derive("targets", self._wanted_targets)
+        views, depth_view, depth_format, self.size = bound
+        if bound is not self._targets:
+            await settle(self._device.pipeline.SetRenderTargets(0, views, len(views), 0, depth_view, (), (), 0, 0, 0, 0))
+            self._targets = bound
+        return int(depth_format)
+
+    def _wanted_targets(self) -> tuple[list[int], int, int, tuple[int, int]]:
+        """Colour views, depth view, format of the depth buffer, pixels."""
         state, surfaces = self._state, self._surfaces
         srgb = bool(state.render(RS.SRGBWRITEENABLE))
         views: list[int] = []
@@ -198,11 +212,7 @@ class Renderer:
             size = size or (surface.resource.width, surface.resource.height)
         if size is None:
             raise CommandError.call("there is no render target")
-        self.size = size
-        await settle(
-            self._device.pipeline.SetRenderTargets(0, views, len(views), 0, depth_view, (), (), 0, 0, 0, 0)
-        )
-        return depth_format
+        return views, depth_view, depth_format, size
 
     def _textures(self) -> list[Surface | None]:
         """The texture of each stage."""
@@ -218,23 +228,27 @@ class Renderer:
         device, state = self._device, self._state
         own_pixel = self._programs.pixel(state, textures)
         if own_pixel is None:
-            pixel_key = fixed.pixel_key(state, format, textures)
+            facts = tuple((t.kind, t.swizzle, bool(t.palette)) if t is not None else None for t in textures)
+            pixel_key = state.derive(("pixel", format.transformed, facts), lambda: fixed.pixel_key(state, format, textures))
             sampled = tuple(pixel.samples(s) for s in pixel_key.stages)
             await self._set(Stage.PIXEL, pixel_key, lambda: pixel.pixel_shader(pixel_key))
-            self._constants(Stage.PIXEL, fixed.pixel_constants(state))
+            self._constants(Stage.PIXEL, state.derive("pixel constants", lambda: fixed.pixel_constants(state)))
             for stage, surface in enumerate(textures):
                 if surface is not None and surface.palette and stage < len(sampled) and sampled[stage]:
-                    data = self._surfaces.palette(surface.palette).tobytes()
-                    self._constants(Stage.PIXEL, data, pixel.PALETTES + stage)
+                    self._constants(Stage.PIXEL, self._surfaces.palette(surface.palette), pixel.PALETTES + stage)
         else:
             sampled = (True,) * D3DHAL_TSS_MAXSTAGES
             await self._set(Stage.PIXEL, own_pixel.key, own_pixel.write)
             self._constants(Stage.PIXEL, own_pixel.constants)
         own_vertex = self._programs.vertex(state, format)
         if own_vertex is None:
-            vertex_key = fixed.vertex_key(state, format, sampled, points)
+            vertex_key = state.derive(
+                ("vertex", format, sampled, points), lambda: fixed.vertex_key(state, format, sampled, points)
+            )
             await self._set(Stage.VERTEX, vertex_key, lambda: vertex.vertex_shader(vertex_key))
-            constants = fixed.vertex_constants(state, vertex_key, self.size)
+            constants = state.derive(
+                ("vertex constants", vertex_key, self.size), lambda: fixed.vertex_constants(state, vertex_key, self.size)
+            )
             coordinates, planes = fixed.coordinate_mask(vertex_key), bin(vertex_key.planes).count("1")
             layout: Sequence[int] = [e.register for e in format.elements]
         else:
@@ -272,10 +286,10 @@ class Renderer:
     def _constants(self, stage: Stage, data: bytes, slot: int = 0) -> None:
         """Bind constants, unless the same bytes are bound."""
         k = key(Bind.CONSTANT_BUFFER, stage, slot)
-        bound = self._core.slots.get(k)
-        if bound is None or bound.saved != data:
+        if self._bound_constants.get(k) != data:
             r = transient.constants(data)
             self._core.bind(k, r, r)
+            self._bound_constants[k] = data
 
     def _bind_layout(self, format: VertexFormat, registers: Sequence[int], sources: dict[int, Source]) -> None:
         rates = tuple(sorted((s, v.frequency) for s, v in sources.items() if v.frequency & INSTANCE_DATA))
@@ -306,7 +320,9 @@ class Renderer:
                 continue
             view = self._surfaces.sampling(surface, bool(state.stage(stage, TSS.SRGBTEXTURE)))
             core.bind(k, view, view.resource)
-            core.bind_packets(key(Bind.SAMPLER, Stage.PIXEL, stage), sampler_packet(state, stage, point=bool(surface.palette)))
+            point = bool(surface.palette)
+            sampler = state.derive(("sampler", stage, point), partial(sampler_packet, state, stage, point=point))
+            core.bind_packets(key(Bind.SAMPLER, Stage.PIXEL, stage), sampler)
 
     # --- streams -------------------------------------------------------------------------------------------------------
     def sources(self, format: VertexFormat, user: Source | None) -> dict[int, Source]:

@@ -7,7 +7,8 @@ capturing refreshes the values of its keys. Values are never changed in place. M
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any, Final
 
@@ -33,6 +34,8 @@ TSS = D3DTEXTURESTAGESTATETYPE
 Key = tuple[int, int, int]
 IDENTITY: Final = np.eye(4, dtype=np.float32)
 MAX_STATE_SETS: Final = 4096
+MAX_DERIVED: Final = 1024
+ALL: Final = -1  #: in a key that is read: every state of the kind
 
 
 class Kind(IntEnum):
@@ -114,11 +117,18 @@ def float_of(word: int) -> float:
 
 
 class State:
-    """The state of one context with its state sets."""
+    """The state of one context with its state sets, and what was derived from it.
+
+    :meth:`derive` notes which states a value was computed from and keeps it until one of them changes, so that nobody else has to
+    say what depends on what.
+    """
 
     def __init__(self) -> None:
         self.values: dict[Key, Any] = {}
         self.changed = True  #: since the last draw
+        self._reads: set[Key] | None = None  #: what the value being derived has read
+        self._derived: dict[Any, tuple[Any, set[Key]]] = {}
+        self._readers: dict[Key, set[Any]] = {}
         self._sets: dict[int, dict[Key, Any]] = {}
         self._recording: dict[Key, Any] | None = None
         self._handle = 0
@@ -127,12 +137,17 @@ class State:
     def get(self, kind: int, a: int = 0, b: int = 0) -> Any:
         """The value of a state."""
         key = (kind, a, b)
+        if self._reads is not None:
+            self._reads.add(key)
         return self.values[key] if key in self.values else default(key)
 
     def render(self, code: int) -> int:
         """A render state's DWORD."""
-        value = self.values.get((Kind.RENDERSTATE, code, 0))
-        return RENDERSTATES[code] if value is None else int(value)
+        key = (Kind.RENDERSTATE, code, 0)
+        if self._reads is not None:
+            self._reads.add(key)
+        value: int | None = self.values.get(key)
+        return RENDERSTATES[code] if value is None else value
 
     def render_float(self, code: int) -> float:
         """A render state that is a float."""
@@ -146,9 +161,65 @@ class State:
         """A texture-stage state that is a float."""
         return float_of(self.stage(stage, code))
 
-    def keys(self, kind: int) -> Iterator[int]:
-        """The first part of each key of a kind that was set, in order."""
-        return iter(sorted({a for k, a, _ in self.values if k == kind}))
+    def all_of(self, kind: int) -> list[tuple[Key, Any]]:
+        """Every state of a kind that was set, in order of its key."""
+        if self._reads is not None:
+            self._reads.add((kind, ALL, ALL))
+        return sorted(((k, v) for k, v in self.values.items() if k[0] == kind), key=lambda item: item[0])
+
+    def derive(self, name: Any, compute: Callable[[], Any]) -> Any:
+        """``compute()``, or what it gave before while none of the states it read has changed.
+
+        ``name`` says what else it depends on.
+        """
+        found = self._derived.get(name)
+        if found is not None:
+            if self._reads is not None:
+                self._reads |= found[1]
+            return found[0]
+        if len(self._derived) >= MAX_DERIVED:
+            self.forget()
+        outer, self._reads = self._reads, set()
+        try:
+            value = compute()
+        finally:
+            reads, self._reads = self._reads, outer
+        if outer is not None:
+            outer |= reads
+        for key in reads:
+            self._readers.setdefault(key, set()).add(name)
+        self._derived[name] = value, reads
+        return value
+
+    def forget(self) -> None:
+        """Nothing that was derived is good any more."""
+        self._derived.clear()
+        self._readers.clear()
+
+    def _assign(self, key: Key, value: Any) -> None:
+        self.values[key] = value
+        self._invalidate(key)
+
+    def _invalidate(self, key: Key) -> None:
+        self.changed = True
+        for read in (key, (key[0], ALL, ALL)):
+            for name in self._readers.pop(read, ()):
+                self._derived.pop(name, None)
+
+    @contextmanager
+    def replaced(self, values: dict[Key, Any]) -> Iterator[None]:
+        """Other values for a while."""
+        before = {key: self.values[key] for key in values if key in self.values}
+        for key, value in values.items():
+            self._assign(key, value)
+        try:
+            yield
+        finally:
+            for key in values:
+                self.values.pop(key, None)
+                if key in before:
+                    self.values[key] = before[key]
+                self._invalidate(key)
 
     # --- setting -------------------------------------------------------------------------------------------------------
     @property
@@ -161,8 +232,10 @@ class State:
         if self._recording is not None:
             self._recording[kind, a, b] = value
             return
-        self.values[kind, a, b] = value
-        self.changed = True
+        key = (kind, a, b)
+        if value.__class__ is int and self.values.get(key) == value:
+            return
+        self._assign(key, value)
 
     # --- state sets ----------------------------------------------------------------------------------------------------
     def stateset(self, operation: int, handle: int, type: int) -> list[Key]:
@@ -186,8 +259,8 @@ class State:
             if operation == D3DHAL_STATESET.DELETE:
                 del self._sets[handle]
             elif operation == D3DHAL_STATESET.EXECUTE:
-                self.values.update(found)
-                self.changed = True
+                for key, value in found.items():
+                    self._assign(key, value)
                 return list(found)
             else:
                 for key in found:

@@ -37,7 +37,6 @@ _SRGB: Final = {
     Format.B8G8R8X8_UNORM: Format.B8G8R8X8_UNORM_SRGB,
 }
 _SWIZZLES: Final = {D3DFORMAT.L8: "xxxw", D3DFORMAT.L16: "xxxw", D3DFORMAT.A8L8: "xxxy"}
-Palette = npt.NDArray[np.float32]
 
 
 class Surface:
@@ -200,10 +199,10 @@ class Surfaces:
         self._entries(palette)[start : start + len(entries)] = entries
         self.changed = True
 
-    def palette(self, number: int) -> Palette:
-        """256 colours, (256, 4) floats in 0..1."""
+    def palette(self, number: int) -> bytes:
+        """A constant buffer of 256 colours, four floats in 0..1 each."""
         words = self._entries(number)
         colors = np.stack([words >> shift & 255 for shift in (16, 8, 0, 24)], 1).astype(np.float32) / np.float32(255)
         if not self._alpha.get(number, False):
             colors[:, 3] = 1.0
-        return colors
+        return colors.tobytes()
