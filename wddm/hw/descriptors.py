@@ -61,7 +61,7 @@ class ViewFlag(IntFlag):
 class View:
     """A view of a surface or buffer, for SET_RESOURCE, SET_UAV, SET_RENDER_TARGET, SET_DEPTH_STENCIL and SET_SURFACE.
 
-    The packet's ``address``/``extent`` are those of the whole resource; ``width``… describe the whole resource
+    The packet's ``address`` (a multiple of 4) and ``extent`` are those of the whole resource; ``width``… describe all of it
     (:func:`~wddm.hw.layout.surface_layout` of these numbers must fit into ``extent``), the ``first_``/``count`` fields the part
     that is seen. For buffers ``width`` is the number of elements seen and ``height`` the index of the first; an element has the
     bytes of ``format``, 4 of a raw buffer, ``stride`` of a structured one.

@@ -41,6 +41,7 @@ MAX_NESTING: Final = 256
 MAX_SHARED: Final = 32768
 MAX_ARRAY_DWORDS: Final = 16384
 MAX_IO_REGISTERS: Final = 32
+MAX_DISTANCES: Final = 8  #: to clip and cull with, in all
 #: Pixel outputs that are no render target.
 OUTPUT_DEPTH_REGISTER: Final = 32  #: also DEPTH_GREATER_EQUAL and DEPTH_LESS_EQUAL, told apart by the declaration
 OUTPUT_COVERAGE_REGISTER: Final = 33

@@ -21,6 +21,7 @@ from wddm.hw.isa import (
     ABSOLUTE,
     INDEX_MASK,
     MAX_ARRAY_DWORDS,
+    MAX_DISTANCES,
     MAX_INSTRUCTIONS,
     MAX_IO_REGISTERS,
     MAX_LITERALS,
@@ -279,6 +280,11 @@ class _Checker:
                 self._declaration(DeclarationKind(kind), index, mask, value, extra)
             except ValueError as error:
                 raise IsaError(f"declaration {i} {row}: {error}") from error
+        distances = (SystemValue.CLIP_DISTANCE, SystemValue.CULL_DISTANCE)
+        rows = self.program.declarations.tolist()
+        count = sum(mask.bit_count() for kind, _, mask, value, _ in rows if kind == DeclarationKind.OUTPUT and value in distances)
+        if count > MAX_DISTANCES:
+            raise IsaError(f"declarations: {count} clip and cull distances; at most {MAX_DISTANCES}")
         if sum(self.arrays.values()) > MAX_ARRAY_DWORDS:
             raise IsaError(f"declarations: arrays of {sum(self.arrays.values())} dwords in all; at most {MAX_ARRAY_DWORDS}")
 

@@ -144,6 +144,7 @@ def test_flow_refusals() -> None:
         "vertex\nresource 128 TEXTURE2D",
         "vertex\nresource 0 STRUCTURED_BUFFER stride=6",
         "pixel\noutput 9 xyzw",
+        "vertex\noutput 0 xyzw sv=CLIP_DISTANCE\noutput 1 xyzw sv=CULL_DISTANCE\noutput 2 x sv=CLIP_DISTANCE",
         "vertex\narray 0 16385",
         "vertex\narray 0 16000\narray 1 1000",
     ],

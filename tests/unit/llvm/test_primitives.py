@@ -160,3 +160,24 @@ _LIST_OR_STRIP = st.sampled_from([t for t in Topology if Topology.UNDEFINED < t 
 def test_any_primitive_agrees(topology: Topology, **options: Any) -> None:
     for reference, compiled in run_both(scene(topology, n=24, **options)):
         assert np.array_equal(reference, compiled)
+
+
+@pytest.mark.parametrize("topology", [1, 3, 5])
+@pytest.mark.parametrize("rasterizer", [WIRE, FAT, Rasterizer(cull=1)], ids=["wireframe", "fat", "plain"])
+def test_what_a_geometry_program_makes(topology: int, rasterizer: Rasterizer) -> None:
+    """Points, lines or triangles from points."""
+    program = f"geometry temps=2 primitive=1 topology={topology} max_vertices=4\ninput 0 xyzw\ninput 1 xyzw\ninput 2 x\n"
+    program += "output 0 xyzw sv=POSITION\noutput 1 xyzw\n"
+    for x, y in ((0.0, 0.0), (0.1, 0.02), (0.03, 0.15), (-0.1, 0.1)):
+        for c, name in enumerate("xyzw"):
+            program += f"load_input r0, {c}, 0\nfadd o0.{name}, r0, {(x, y, 0.0, 0.0)[c]}\nload_input o1.{name}, {4 + c}, 0\n"
+        program += "emit 0\n"
+    draw = scene(Topology.POINTLIST, 30, rasterizer=rasterizer, samples=2, z=(-0.2, 1.2))
+
+    def build(s: Scene) -> list[Surface]:
+        s.shader(program)
+        return draw(s)
+
+    for reference, compiled in run_both(build):
+        assert reference.any()
+        assert np.array_equal(reference, compiled)

@@ -202,4 +202,4 @@ class Assembly(FrontFunction):
         """Primitives made by other stages so far."""
         if not self.key.corners:
             return self.f.value(0, I32)
-        return (self.live("clipper_in", I64) + self.live("gs_primitives", I64)).trunc(I32)
+        return (self.live("clipper_invocations", I64) + self.live("gs_primitives", I64)).trunc(I32)

@@ -25,7 +25,6 @@ from wddm.hw.memory import APERTURE_BASE
 
 from .records import RESOURCE, SAMPLER
 from .shader import SamplerKey, ViewKey
-from .shader_errors import UnsupportedError
 
 BUFFERS: Final = (ViewDimension.BUFFER, ViewDimension.RAW_BUFFER, ViewDimension.STRUCTURED_BUFFER)
 #: A packet as a tuple: op, slot, extent, address, extent2, arg, address2, data.
@@ -92,6 +91,8 @@ class Bindings:
             view = View.unpack(packet["data"].tolist())
         except ValueError as error:
             raise FaultError(Fault.BAD_DESCRIPTOR, str(error), address=address) from error
+        if address % 4:
+            raise FaultError(Fault.BAD_DESCRIPTOR, "a surface begins at a multiple of four bytes", address=address)
         base = self.memory.pointer(address, extent, write=write)
         record = np.zeros(1, RESOURCE)
         record["counter"] = self._dummy.ctypes.data
@@ -138,10 +139,9 @@ class Bindings:
         if first + count * size > extent:
             why = f"{count} elements of {size} bytes from {first} on in {extent} bytes"
             raise FaultError(Fault.BAD_DESCRIPTOR, why, address=address)
-        if size < 4 and (base + first) % 4:
-            # Small elements are read by the dword that holds them, which must not reach out of the last page.
-            raise UnsupportedError("unaligned buffers of small elements")
-        record["base"] = base + first
+        # Small elements are read by the dword that holds them.
+        skew = first % 4 if size < 4 else 0
+        record["base"], record["skew"] = base + first - skew, skew
         record["size"] = count * size if view.dimension == ViewDimension.RAW_BUFFER else count
         record["width"] = record["count"] = count
         record["stride"] = size
@@ -176,8 +176,6 @@ class Bindings:
         ):
             if bad:
                 raise FaultError(Fault.BAD_DESCRIPTOR, why, address=address)
-        if base % 4:
-            raise UnsupportedError("unaligned textures")
         for name in ("width", "height", "depth", "samples", "first_mip", "min_lod"):
             record[name] = getattr(view, name)
         record["base"], record["mips"] = base, view.mip_count

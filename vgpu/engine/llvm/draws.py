@@ -28,7 +28,6 @@ from .bindings import unpack_packet
 from .followed import FOLLOWED
 from .pipeline import Bound, DrawPipeline, Elements, Program, cull_bits
 from .runs import Runs
-from .shader_errors import UnsupportedError
 from .stages import Between, rasterized_corners
 from .stream_output import StreamOutput
 from .vertex import FAR, NEAR, RANGE
@@ -61,10 +60,11 @@ _CONSTANTS: Final = int(Op.SET_CONSTANT_BUFFER)
 _UNSEEN: Final = (-1,) * len(FOLLOWED)
 #: Statistics in FRONT that queries ask for.
 _TALLIES: Final = [
+    "ia_vertices", "ia_primitives", "vs_invocations", "clipper_invocations", "clipper_primitives",
     "hs_invocations", "ds_invocations", "gs_invocations", "gs_primitives",
     *[f"so_{what}{stream}" for what in ("needed", "written") for stream in range(4)],
 ]  # fmt: skip
-_COUNTING: Final = (QueryKind.OCCLUSION, QueryKind.OCCLUSION_PREDICATE)
+_COUNTING: Final = (QueryKind.OCCLUSION, QueryKind.OCCLUSION_PREDICATE, QueryKind.PIPELINE_STATISTICS)
 _EMPTY: Final[dict[int, Packet]] = {}
 _DEFAULT_BLEND: Final = (0, *[TargetBlend().pack()] * 8)
 _DEFAULT_DEPTH: Final = DepthStencil().pack()[:4]
@@ -179,6 +179,7 @@ class DrawState:
         self.depth: tuple[int, ...] = _DEFAULT_DEPTH
         self.rasterizer = Rasterizer()
         self.targets: Any = ((), 0, 1, 0)
+        self.targetless = True  #: the viewports say how large the pass is
         self.elements: Elements = Elements((), 0)
         self.front_version: Any = None
         self.viewports_of: Any = None  #: what the rectangles were made of
@@ -261,6 +262,7 @@ class DrawState:
             or index_size != self.index_size
             or counting != self.counting
             or engine.target_owner is not self
+            or (self.targetless and now[_VIEWPORT] != last[_VIEWPORT])
         ):
             self.index_size, self.counting = index_size, counting
             self._static(now)
@@ -368,10 +370,11 @@ class DrawState:
         assert vs is not None
         if programs or now[_RESOURCES:_STREAMS] != seen[_RESOURCES:_STREAMS] or self.vs_bound is None:
             again |= self._bind(vs)
-        if now[_TARGETS : _DEPTH_TARGET + 1] != seen[_TARGETS : _DEPTH_TARGET + 1] or engine.target_owner is not self:
+        changed = now[_TARGETS : _DEPTH_TARGET + 1] != seen[_TARGETS : _DEPTH_TARGET + 1] or engine.target_owner is not self
+        if changed or (self.targetless and now[_VIEWPORT] != seen[_VIEWPORT]):
             targets = engine.make_targets(state)
             again |= targets != self.targets
-            self.targets = targets
+            self.targets, self.targetless = targets, not targets[0] and not targets[1]
             engine.target_owner = self
             self._viewports()
         if now[_BLEND] != seen[_BLEND]:
@@ -392,8 +395,6 @@ class DrawState:
                 self._rasterizer(depth_format)
                 self.front_version = version
                 self._viewports()
-        if not targets and not depth_format and self.last is not None and self.last.rasterizes:
-            raise UnsupportedError("draws without targets")
         primitive = self._primitive()
         if again or self.made_for != (self.index_size, self.counting, primitive):
             self._find(vs, primitive, targets, depth_format, samples, read_only)
@@ -560,11 +561,8 @@ class DrawState:
         return changed or vs is not before[0] or ps is not before[1] or topology != before[2] or self.elements != before[3]
 
     def _counting(self) -> bool:
-        """Whether a query wants samples counted; statistics of the pipeline are the reference engine's."""
-        kinds = {unpack_packet(q)[5] & 0xFF for q in self.state.queries.values()}
-        if QueryKind.PIPELINE_STATISTICS in kinds:
-            raise UnsupportedError("pipeline statistics")
-        return any(k in kinds for k in _COUNTING)
+        """Whether a query wants pixels or samples counted."""
+        return any(unpack_packet(q)[5] & 0xFF in _COUNTING for q in self.state.queries.values())
 
     def _index_buffer(self) -> int:
         """Index size; the buffer's pointer and length go to :attr:`index`."""

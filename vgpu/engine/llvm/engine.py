@@ -8,6 +8,7 @@ a state combination needs that is not compiled runs on the reference engine, dra
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
 import time
 from collections import Counter
@@ -53,6 +54,8 @@ PARALLEL_INVOCATIONS: Final = 1 << 15
 DISPATCH_SLICE: Final = 1 << 22
 _RENDER_TARGETS, _DEPTH_TARGET = int(Op.SET_RENDER_TARGET), int(Op.SET_DEPTH_STENCIL)
 _NOTHING: Final[tuple[Step, ...]] = ()
+#: Pixels that a draw reaches at most in each direction.
+LARGEST_EXTENT: Final = 16384
 
 
 class LlvmEngine(Engine):
@@ -310,31 +313,32 @@ class LlvmEngine(Engine):
         views = [(slot, self.bindings.view(bound[slot], write=True)) for slot in sorted(bound)]
         ds = self.bindings.view(depth, write=True) if depth is not None else None
         read_only = unpack_packet(depth)[5] & 3 if depth is not None else 0
-        key = (*[part for slot, v in views for part in (slot, v.pointer)], ds.pointer if ds is not None else 0)
+        extent = _viewport_extent(state) if not views and ds is None else (0, 0)
+        key = (*[part for slot, v in views for part in (slot, v.pointer)], ds.pointer if ds is not None else 0, extent)
         if key != self._pass_key:
             self.flush(state)
             self._pass_key = None
-            self._make_pass(views, ds)
+            self._make_pass(views, ds, extent)
             self._pass_key, self._pass_views = key, (views, ds)
             samples = max([v.view.samples for _, v in views] + ([ds.view.samples] if ds else []), default=1)
             self._pass_formats = tuple((slot, v.view.format) for slot, v in views), ds.view.format if ds else 0, samples
         return (*self._pass_formats, read_only)
 
-    def _make_pass(self, views: list[tuple[int, ResolvedView]], ds: ResolvedView | None) -> None:
+    def _make_pass(self, views: list[tuple[int, ResolvedView]], ds: ResolvedView | None, extent: tuple[int, int]) -> None:
         p = self._pass
         sizes = []
         everything: list[tuple[int, ResolvedView]] = [*views, *([(-1, ds)] if ds is not None else [])]
         for slot, v in everything:
-            if v.layout is None:
-                raise UnsupportedError("buffers as targets")
             info = FORMATS[Format(v.view.format)]
             name = f"target {slot}" if slot >= 0 else "depth-stencil target"
             if slot >= 0 and (not info.channels or info.is_block or info.pair or info.type is NumberType.TYPELESS):
                 raise FaultError(Fault.BAD_DESCRIPTOR, f"{name} of format {info.format.name}", address=v.address)
-            if slot >= 0 and info.bytes_per_block == 12:
-                raise UnsupportedError("targets of 12 bytes")
-            if slot < 0 and info.depth is None:
+            if slot < 0 and (info.depth is None or v.layout is None):
                 raise FaultError(Fault.BAD_DESCRIPTOR, f"{name} of format {info.format.name}", address=v.address)
+            if v.layout is None:  # a buffer is a row of elements
+                p["targets"][:, slot] = (v.base + v.view.height * info.bytes_per_block, 0, 0, 0, 1)
+                sizes.append((min(v.view.width, LARGEST_EXTENT), 1, 1, 1))
+                continue
             sub = v.layout[v.view.first_mip, 0]
             volume = v.view.dimension == ViewDimension.TEXTURE3D
             pitch = sub.depth_pitch if volume else v.layout.size // v.layout.slices
@@ -345,7 +349,7 @@ class LlvmEngine(Engine):
             sizes.append((sub.width, sub.height, v.view.samples, v.view.slice_count))
         if len({s[2] for s in sizes}) > 1:
             raise FaultError(Fault.PIPELINE, f"targets of {sorted({s[2] for s in sizes})} samples together")
-        width, height = (min(s[0] for s in sizes), min(s[1] for s in sizes)) if sizes else (0, 0)
+        width, height = (min(s[0] for s in sizes), min(s[1] for s in sizes)) if sizes else extent
         self.target_size = width, height
         p["width"], p["height"] = width, height
         p["layers"] = min((s[3] for s in sizes), default=1)
@@ -378,7 +382,9 @@ class LlvmEngine(Engine):
             p["entries"] = p["triangles"] = 0
             if self._counters.any():
                 assert self._owner is not None
-                self.reference.counters(self._owner).add("occlusion", int(self._counters[:, 0].sum()))
+                counters = self.reference.counters(self._owner)
+                counters.add("occlusion", int(self._counters[:, pixel.SAMPLES_PASSED].sum()))
+                counters.add("ps_invocations", int(self._counters[:, pixel.INVOCATIONS].sum()))
                 self._counters[:] = 0
         if self.record_next:
             p["arena_next"] = 0
@@ -494,6 +500,16 @@ class LlvmEngine(Engine):
         d = self._states.get(id(state))
         if d is not None:
             d.count(self.reference.counters(state))
+
+
+def _viewport_extent(state: PipelineState) -> tuple[int, int]:
+    """How far viewports reach to the right and down: the size of a pass without targets."""
+    width = height = 0.0
+    for p in (state.bindings.get(Op.SET_VIEWPORT) or {}).values():
+        x, y, w, h = p["data"][:4].view(np.float32).astype(np.float64).tolist()
+        if np.isfinite((x, y, w, h)).all():
+            width, height = max(width, x + w), max(height, y + h)
+    return min(math.ceil(width), LARGEST_EXTENT), min(math.ceil(height), LARGEST_EXTENT)
 
 
 __all__ = ["LlvmEngine"]

@@ -46,8 +46,8 @@ class _Process(FrontFunction):
         """Its body."""
         f = self.f
         count, primitives = self.arguments
-        self.tally("vertices_shaded", count)
-        self.tally("primitives_in", primitives)
+        self.tally("vs_invocations", count)
+        self.tally("ia_primitives", primitives)
         store = self.area["assembled_store"] if self.key.corners else self.store
         f.call_pointer(self.get("vertex_function", PTR), VOID, [self.front, self.ids, self.instances, count, store])
         following, output = self.get("next_function", PTR), self.get("stream_output_function", PTR)
@@ -79,7 +79,7 @@ class _Sink(FrontFunction):
         """Its body."""
         f = self.f
         count, primitives = self.arguments
-        self.tally("clipper_in", primitives)
+        self.tally("clipper_invocations", primitives)
         some = f.var(self.ivec, 0)
         stride = (self.components * (self.lanes * 4)).zext(I64)
         block = f.var(PTR, self.store)

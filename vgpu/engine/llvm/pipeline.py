@@ -416,7 +416,7 @@ class Pipelines:
             geometry, pixels, planes, layout, samples > 1, vs, ps,
             any(p.has_loop for p in (vs, ps, *(p for p, _ in between)) if p is not None),
             vs.has_effects or (ps is not None and ps.has_effects),
-            rasterizes and (ps is not None or bool(depth_format)), ps.weight if ps is not None else 1, stages,
+            rasterizes and (ps is not None or bool(depth_format) or counting), ps.weight if ps is not None else 1, stages,
         )  # fmt: skip
         self._address(made)
         return made

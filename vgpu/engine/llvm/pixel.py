@@ -129,6 +129,9 @@ class PixelFunction:
     def write(self) -> str:
         """The IR."""
         f, key = self.f, self.key
+        if self.program is None and not key.depth.format:  # nothing is rasterized: not even samples are counted
+            f.ret()
+            return str(self.m)
         with f.prologue():
             self.arena = f.load(PTR, self.pass_, records.offset(records.PASS, "arena"), constant=True)
             self.stop = f.load(PTR, self.pass_, records.offset(records.PASS, "stop"), constant=True)

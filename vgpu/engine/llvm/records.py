@@ -29,7 +29,8 @@ RESOURCE: Final = np.dtype(
         ("min_lod", "<f4"),
         ("stride", "<u4"),
         ("count", "<u4"),  # structured: elements
-        ("reserved", "<u4", (2,)),
+        ("skew", "<u4"),  # typed buffers of small elements: bytes from base, a multiple of four, to the first element
+        ("reserved", "<u4"),
         ("mip_offset", "<u4", (16,)),  # indexed by the mip of the resource
         ("row_pitch", "<u4", (16,)),
         ("depth_pitch", "<u4", (16,)),
@@ -129,10 +130,10 @@ FRONT: Final = np.dtype(
         ("many_viewports", "<u4"),  # vertices choose theirs
         ("clip_components", "<u4", (8,)),  # of the clip distances, 0 = none
         ("ia_vertices", "<u8"),  # statistics
-        ("vertices_shaded", "<u8"),
-        ("primitives_in", "<u8"),
-        ("clipper_in", "<u8"),
-        ("clipper_out", "<u8"),
+        ("vs_invocations", "<u8"),
+        ("ia_primitives", "<u8"),
+        ("clipper_invocations", "<u8"),
+        ("clipper_primitives", "<u8"),
         ("hs_invocations", "<u8"),
         ("ds_invocations", "<u8"),
         ("gs_invocations", "<u8"),

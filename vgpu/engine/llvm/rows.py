@@ -88,6 +88,6 @@ class Rows:
             elif n == 2:
                 rows.append(parts[0].shuffle([i // 2 + (i % 2) * half for i in range(2 * half)], parts[1]))
             else:
-                low, high = f.concat(parts[0], parts[1]), f.concat(parts[2], parts[3])
-                rows.append(low.shuffle([i // 4 + (i % 4) * half for i in range(4 * half)], high))
+                low, high = f.concat(parts[0], parts[1]), f.concat(parts[2], parts[n - 1])
+                rows.append(low.shuffle([i // n + (i % n) * half for i in range(n * half)], high))
         return rows

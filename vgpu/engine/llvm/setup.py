@@ -103,7 +103,7 @@ class Setup(FrontFunction):
         # Cut to the viewport's rectangle.
         bounds = tuple(bound(name) for name in ("left", "top", "right", "bottom"))
         mask = mask & (bounds[0] <= bounds[2]) & (bounds[1] <= bounds[3])
-        self.tally("clipper_out", f.call("llvm.ctpop.i32", I32, [f.mask_bits(mask).zext(I32)]))
+        self.tally("clipper_primitives", f.call("llvm.ctpop.i32", I32, [f.mask_bits(mask).zext(I32)]))
         box = self.box()
         left, top, right, bottom = self.limits = (
             f.max(box[0], bounds[0]), f.max(box[1], bounds[1]), f.min(box[2], bounds[2]), f.min(box[3], bounds[3])

@@ -170,7 +170,8 @@ def _place(
         x = coordinates[0]
         inside = x.ult(view.field("size"))
         x = inside.select(x, 0)
-        return inside, x * view.info.bytes_per_block, None, x
+        at = x * view.info.bytes_per_block
+        return inside, at + view.field("skew") if view.info.bytes_per_block < 4 else at, None, x
     inside = f.value(1, I1)
     level: Value | None = None
     if mip is not None:

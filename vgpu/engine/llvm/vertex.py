@@ -19,7 +19,6 @@ from . import formats, maths, records
 from .builder import F32, F64, I1, I8, I16, I32, I64, PTR, VOID, Function, Module, Type, Value, Variable
 from .compute import restore_float_mode, set_float_mode
 from .shader import Declared, ShaderKey, Stage, Translator
-from .shader_errors import UnsupportedError
 
 #: Components every vertex has in the store.
 CLIP_X, CLIP_Y, CLIP_Z, CLIP_W, SCREEN_X, SCREEN_Y, SCREEN_Z, SCREEN_Z_HIGH, RECIPROCAL_W, CODE, VIEWPORT, SLICE = range(12)
@@ -66,8 +65,6 @@ class VertexLayout:
                 cull += parts
             elif value in special:
                 special[SystemValue(value)] = register * 4 + parts[0][1]
-        if len(clip) + len(cull) > 8:
-            raise UnsupportedError("more than eight clip and cull distances")
         registers = tuple(sorted(masks.items()))
         count = sum(bin(m).count("1") for _, m in registers)
         return cls(
@@ -282,9 +279,7 @@ def project(f: Function, front: Value, position: list[Value], viewport: Value | 
 
 def _plan(f: Function, front: Value, element: InputElement) -> tuple[Value, Value, Value]:
     """Base, number of vertices that may be fetched, and stride of an element (once per call)."""
-    info = FORMATS.get(Format(element.format)) if element.format in FORMATS else None
-    if info is None or not formats.supported(element.format):
-        raise UnsupportedError(f"vertex format {element.format}")
+    info = FORMATS[Format(element.format)]
     at = records.offset(records.FRONT, "buffers") + element.slot * records.VERTEX_BUFFER.itemsize
     with f.prologue():
         base = f.load(PTR, front, at, constant=True)

@@ -81,7 +81,7 @@ class Draw:
         if any(p.has_loop for p in (self.vs, self.hs, self.ds, self.gs, self.ps) if p is not None):
             yield True
         for batch in vertex.assemble(self.memory, self.state, self.call):
-            self.counters.add("ia_vertices", batch.primitives.size)
+            self.counters.add("ia_vertices", batch.read)
             self.counters.add("ia_primitives", len(batch.primitives))
             rows = self._vertices(batch)
             yield None

@@ -33,7 +33,7 @@ from wddm.hw.packets import Op
 from . import formats
 from .bindings import packet
 from .sampler import COMPARE
-from .surface import Buffer, Texture, refuse, texture, unpack_view
+from .surface import Buffer, Texture, refuse, surface_bytes, texture, unpack_view
 
 Array = npt.NDArray[Any]
 Color = npt.NDArray[np.float32]
@@ -82,7 +82,7 @@ def target(memory: Memory, bound: Any) -> Target:
     """The render target in a binding packet."""
     data = tuple(bound["data"].tolist())
     if data[3] >> 8 & 0xFF == ViewDimension.BUFFER:
-        return BufferTarget(Buffer(unpack_view(data), memory.view(int(bound["address"]), int(bound["extent"]), write=True)))
+        return BufferTarget(Buffer(unpack_view(data), surface_bytes(memory, bound, write=True)))
     return TextureTarget(texture(memory, bound, write=True))
 
 

@@ -154,13 +154,21 @@ class Texture:
         return formats.unpack(self.info, raw)
 
 
+def surface_bytes(memory: Memory, packet: Packet, *, write: bool) -> npt.NDArray[np.uint8]:
+    """The bytes that a binding packet names."""
+    address = int(packet["address"])
+    if address % 4:
+        raise FaultError(Fault.BAD_DESCRIPTOR, "a surface begins at a multiple of four bytes", address=address)
+    return memory.view(address, int(packet["extent"]), write=write)
+
+
 def texture(memory: Memory, packet: Packet, *, write: bool = False, whole_depth: bool = False) -> Texture:
     """The texture that a binding packet describes. ``whole_depth``: a view that sees all depth slices of a 3D texture."""
     shape = _shape(tuple(packet["data"].tolist()))
     extent = int(packet["extent"])
     if shape.size > extent:
         raise refuse(f"layout of {shape.size} bytes in an extent of {extent}")
-    bound = Texture(shape, memory.view(int(packet["address"]), extent, write=write))
+    bound = Texture(shape, surface_bytes(memory, packet, write=write))
     if whole_depth and shape.volume:
         bound.first_slice, bound.slices = 0, shape.view.depth
     return bound
@@ -206,5 +214,5 @@ def bind(memory: Memory, packet: Packet, *, write: bool = False) -> Texture | Bu
     """What a SET_RESOURCE packet describes, or with ``write`` a SET_UAV packet."""
     data = tuple(packet["data"].tolist())
     if data[3] >> 8 & 0xFF in _BUFFERS:
-        return Buffer(unpack_view(data), memory.view(int(packet["address"]), int(packet["extent"]), write=write))
+        return Buffer(unpack_view(data), surface_bytes(memory, packet, write=write))
     return texture(memory, packet, write=write, whole_depth=not write)

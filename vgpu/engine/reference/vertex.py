@@ -46,6 +46,7 @@ class Batch:
     vertex_id: Array  #: SV_VertexID
     fetch: Array  #: index into per-vertex buffers
     instance: Array  #: SV_InstanceID
+    read: int  #: vertices that the input assembler reads: a strip's are shared
 
 
 def vertices_per_primitive(topology: int) -> int:
@@ -135,6 +136,7 @@ def assemble(memory: Memory, state: PipelineState, call: DrawCall) -> Iterator[B
     if indices is not None and topology in _STRIPS:
         ends = [*np.flatnonzero(indices.data == indices.cut).tolist(), call.count]
         segments = [(a, b - a) for a, b in zip([0, *(e + 1 for e in ends)], ends, strict=False)]
+    segments = [(start, n) for start, n in segments if primitive_count(topology, n)]
     total = sum(primitive_count(topology, n) for _, n in segments)
     if not total:
         return
@@ -142,44 +144,56 @@ def assemble(memory: Memory, state: PipelineState, call: DrawCall) -> Iterator[B
         positions = np.concatenate([primitives_of(topology, n) + start for start, n in segments])
         together = BATCH // total
         for first in range(0, call.instances, together):
-            yield _batch(call, positions, indices, first, min(together, call.instances - first), 0)
+            yield _batch(call, topology, positions, len(segments), indices, first, min(together, call.instances - first), 0)
         return
     for instance in range(call.instances):
         at = 0
-        for positions in _pieces(topology, segments):
-            yield _batch(call, positions, indices, instance, 1, at)
+        for positions, begun in _pieces(topology, segments):
+            yield _batch(call, topology, positions, begun, indices, instance, 1, at)
             at += len(positions)
 
 
-def _pieces(topology: int, segments: list[tuple[int, int]]) -> Iterator[Array]:
-    """All primitives of strips or lists, a batch at a time."""
+def _pieces(topology: int, segments: list[tuple[int, int]]) -> Iterator[tuple[Array, int]]:
+    """All primitives of strips or lists, a batch at a time, and how many strips begin in it."""
     waiting: list[Array] = []
-    size = 0
+    size = begun = 0
     for start, count in segments:
+        begun += 1
         for first in range(0, primitive_count(topology, count), BATCH):
             waiting.append(primitives_of(topology, count, first, BATCH) + start)
             size += len(waiting[-1])
             if size >= BATCH:
-                yield np.concatenate(waiting)
-                waiting, size = [], 0
+                yield np.concatenate(waiting), begun
+                waiting, size, begun = [], 0, 0
     if waiting:
-        yield np.concatenate(waiting)
+        yield np.concatenate(waiting), begun
 
 
-def _batch(call: DrawCall, positions: Array, indices: _Indices | None, first: int, instances: int, first_primitive: int) -> Batch:
-    """Vertices are shared by index value within an instance."""
+def _batch(
+    call: DrawCall,
+    topology: int,
+    positions: Array,
+    strips: int,
+    indices: _Indices | None,
+    first: int,
+    instances: int,
+    first_primitive: int,
+) -> Batch:
+    """Vertices are shared by index value within an instance. ``strips``: that begin here; lists are one."""
     index = positions if indices is None else indices[positions]
     unique, inverse = np.unique(index, return_inverse=True)
     local = inverse.reshape(index.shape)
     offset = (np.arange(instances) * len(unique))[:, None, None]
     primitives = (local[None] + offset).reshape(-1, index.shape[1])
     base = call.base_vertex if call.indexed else call.start
+    step = _step(topology)
     return Batch(
         primitives,
         np.tile(np.arange(len(positions)) + first_primitive, instances),
         np.tile(unique, instances).astype(np.uint32),
         np.tile(unique + base, instances),
         np.repeat(np.arange(instances) + first, len(unique)),
+        (len(positions) * step + strips * (vertices_per_primitive(topology) - step)) * instances,
     )
 
 
