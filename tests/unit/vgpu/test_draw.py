@@ -183,5 +183,7 @@ def test_pieces_of_strips_are_those_of_the_whole() -> None:
     for topology in (Topology.TRIANGLESTRIP, Topology.TRIANGLESTRIP_ADJ, Topology.LINESTRIP_ADJ, Topology.TRIANGLELIST):
         whole = vertex.primitives_of(topology, 20001)
         parts = list(vertex._pieces(topology, [(0, 20001)]))
-        assert (np.concatenate(parts) == whole).all()
+        assert (np.concatenate([positions for positions, _ in parts]) == whole).all()
+        assert len(parts) > 1
+        assert [begun for _, begun in parts] == [1] + [0] * (len(parts) - 1)
         assert vertex.primitive_count(topology, 20001) == len(whole)
