@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 import trio
 
 from wddm.nursery import body_nursery
+from wddm.run_directory import private_directory
 from wddm.wire.address import Address
 from wddm.wire.transport import Listener
 
@@ -158,7 +158,7 @@ async def open_stack(options: StackOptions | None = None, **settings: Any) -> As
     with contextlib.ExitStack() as cleanup:
         try:
             if options.run_dir is None:
-                run_dir = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="wddm-")))
+                run_dir = cleanup.enter_context(private_directory())
             else:
                 run_dir = options.run_dir
                 run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)

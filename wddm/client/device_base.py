@@ -38,8 +38,16 @@ def invalid(sentence: str) -> D3DError:
 
 
 def as_array(data: Data) -> npt.NDArray[Any]:
-    """Data as an array of known element size."""
-    return data if isinstance(data, np.ndarray) else np.frombuffer(data, np.uint8)
+    """Data as an array of known element size. Raises D3DError for what is no data."""
+    try:
+        if not isinstance(data, np.ndarray):
+            return np.frombuffer(data, np.uint8)
+        if not data.dtype.hasobject:
+            return data
+        kind = "an array of objects"
+    except (TypeError, ValueError, BufferError):
+        kind = type(data).__name__
+    raise invalid(f"data: {kind} where a numpy array or bytes belong")
 
 
 def pitches(format: int, width: int, height: int, depth: int = 1) -> tuple[int, int]:

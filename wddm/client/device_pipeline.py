@@ -245,6 +245,6 @@ def container_bytes(bytecode: Any) -> bytes:
     if isinstance(bytecode, (bytes, bytearray, memoryview)):
         return bytes(bytecode)
     to_bytes = getattr(bytecode, "to_bytes", None)
-    if to_bytes is None:
+    if to_bytes is None or isinstance(bytecode, int):
         raise TypeError(f"a shader is a DXBC container (bytes), not {type(bytecode).__name__}")
     return bytes(to_bytes())

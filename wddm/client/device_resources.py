@@ -165,7 +165,8 @@ class DeviceResources(DeviceBase):
         """The message without its data, and the data as arrays."""
         arrays: list[npt.NDArray[Any]] = []
         if data is not None:
-            arrays = [as_array(data)] if isinstance(data, (np.ndarray, bytes, bytearray, memoryview)) else list(map(as_array, data))
+            one = isinstance(data, (np.ndarray, bytes, bytearray, memoryview)) or not isinstance(data, Sequence)
+            arrays = list(map(as_array, [data] if one else data))
         if None in size:
             if not arrays:
                 raise invalid("width: a texture without data needs its size")

@@ -47,6 +47,10 @@ MAX_BACKLOG: Final = 1 << 28  #: bytes waiting to be sent above which the link i
 FAIR_TURN: Final = 256  #: messages after which a busy link lets other tasks run
 #: Seconds that a notification may still hold back a peer that has gone; then what it left behind is dropped.
 HANGUP_GRACE: Final = 1.0
+#: Pieces that are read from a peer that takes nothing more, to find out why.
+LAST_WORDS: Final = 64
+#: Seconds that a peer which broke the protocol has to read why, before the link is cut.
+REFUSAL_GRACE: Final = 1.0
 _JOIN: Final = 1 << 18  # bytes of waiting messages sent in one piece
 _ACCEPT_AGAIN: Final = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 
@@ -92,6 +96,7 @@ class Channel:
         self._holding = False  # a notification is awaited
         self._watching = False  # somebody looks out for the end of the peer
         self._left = False  # the peer has been gone for HANGUP_GRACE
+        self._refused = False  # the peer was told why the link ends
 
     @property
     def passes_descriptors(self) -> bool:
@@ -172,7 +177,7 @@ class Channel:
             try:
                 data, left = self.transport.send_nowait(data, descriptors)
             except TransportClosed:
-                raise self._give_up("the peer is gone") from None
+                raise self._give_up(self._last_words()) from None
             if not data:
                 return
         copies: list[int] = []
@@ -246,6 +251,9 @@ class Channel:
         finally:
             self._nursery = None
             self._close("the peer is gone")
+            if self._refused:
+                with trio.move_on_after(REFUSAL_GRACE, shield=True):
+                    await self.transport.drain()
             with trio.CancelScope(shield=True):
                 await self.transport.aclose()
 
@@ -253,7 +261,26 @@ class Channel:
         try:
             await self._write()
         except TransportClosed:
-            self._close("the peer is gone")
+            self._close(self._last_words())
+
+    def _last_words(self) -> str:
+        """Why the peer takes nothing more: it may have told before it went. Answers among what it left are taken as well."""
+        try:
+            for _ in range(LAST_WORDS):
+                received = self.transport.receive_nowait()
+                if received is None or not received[0]:
+                    break
+                for event in self._connection.receive(*received):
+                    if type(event) is ResponseReceived:
+                        self._handle(event)
+                    else:
+                        close_descriptors(event.descriptors)
+        except ProtocolError as error:
+            self.protocol_error = error
+            return f"protocol error: {error}"
+        except TransportClosed as error:
+            return str(error)
+        return "the peer is gone"
 
     async def _receive(self, after_batch: Callable[[], None] | None) -> None:
         handled = 0
@@ -329,6 +356,7 @@ class Channel:
         if not self._backlog and not self._writing and not self.closed:
             with contextlib.suppress(TransportClosed):  # it left without waiting to be told
                 self.transport.send_nowait(self._connection.send_refusal(str(error)))
+                self._refused = True
         self._close(f"protocol error: {error}")
 
     def _handle(self, event: Event) -> Awaitable[Any] | None:
@@ -410,7 +438,10 @@ class Channel:
             return
         self._closed_reason = f"{self.name}: {reason}"
         self._connection.close()
-        self.transport.close()
+        if self._refused and self._nursery is not None:
+            self.transport.finish()
+        else:
+            self.transport.close()
         while self._backlog:
             close_descriptors(self._backlog.popleft()[1])
         self._drained.set()

@@ -195,8 +195,11 @@ class Connection:
             chunks, self._begun = [*self._begun, data], []
         else:
             chunks = [data]
-        if not all(self._census.add(chunk, MAX_OBJECTS) for chunk in chunks):
-            raise ProtocolError(f"a message of more than {MAX_OBJECTS} objects")
+        for chunk in chunks:
+            if not self._census.add(chunk, MAX_OBJECTS):
+                raise ProtocolError(f"a message of more than {MAX_OBJECTS} objects")
+            if self._census.length > MAX_MESSAGE:  # told by a header, before the bytes arrive
+                raise ProtocolError(f"a message of more than {MAX_MESSAGE} bytes")
 
     def _keep(self, data: bytes) -> None:
         """After ``data``: what is left of it begins a message that is not whole yet."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 import array
 import contextlib
 import errno
+import fcntl
 import os
 import select
 import socket
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -63,6 +64,14 @@ class Transport(ABC):
     async def aclose(self) -> None:
         """The same, for transports that must wait to be closed."""
         self.close()
+
+    def finish(self) -> None:
+        """Send nothing more; what was sent can still be read, where :meth:`drain` is awaited before the end."""
+        self.close()
+
+    async def drain(self) -> None:
+        """After :meth:`finish`: take and drop what comes until the other end closes, so that it reads what it was sent."""
+        await trio.lowlevel.checkpoint()
 
 
 class SocketTransport(Transport):
@@ -151,6 +160,24 @@ class SocketTransport(Transport):
             except (OSError, ValueError):
                 return  # closed here
             await trio.lowlevel.wait_readable(hangup.fileno())
+
+    def finish(self) -> None:
+        try:
+            self._sock.shutdown(socket.SHUT_WR)
+        except OSError:  # it is gone
+            self.close()
+
+    async def drain(self) -> None:
+        # Closed with bytes unread, a TCP socket takes back what it sent last.
+        data, descriptors = b"-", list[int]()
+        while data:
+            for number in descriptors:
+                os.close(number)
+            try:
+                data, descriptors = await self.receive()
+            except TransportClosed:
+                return
+            await trio.lowlevel.checkpoint()
 
     def close(self) -> None:
         if self._sock.fileno() >= 0:
@@ -298,24 +325,24 @@ class Listener:
 
     @classmethod
     def open(cls, address: Address, *, backlog: int = 128) -> Listener:
-        """Bind and listen. A unix path left behind by a dead process is replaced; one that is served is refused (OSError)."""
+        """Bind and listen. A unix path left behind by a dead process is replaced; one that is served is refused (OSError).
+
+        Of several that want the same path at the same time, one gets it.
+        """
         if address.fd is not None:
             return cls._inherited(address.fd)
-        target: Any
         try:
             if address.path is None:
                 found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-                sock, target = socket.socket(found[0][0], socket.SOCK_STREAM), found[0][4]
+                sock = socket.socket(found[0][0], socket.SOCK_STREAM)
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                _listen(sock, found[0][4], backlog)
             else:
-                _remove_stale(Path(address.path))
-                sock, target = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), address.path
-            try:
-                sock.bind(target)
-                sock.listen(backlog)
-            except OSError:
-                sock.close()
-                raise
+                path = Path(address.path)
+                with _alone_in(path.parent):
+                    _remove_stale(path)
+                    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+                    _listen(sock, address.path, backlog)
         except OSError as error:
             raise type(error)(error.errno, f"cannot listen on {address}: {error.strerror or error}") from None
         sock.setblocking(False)
@@ -366,6 +393,27 @@ class Listener:
             self._sock.close()
             if self.address.path is not None:
                 Path(self.address.path).unlink(missing_ok=True)
+
+
+def _listen(sock: socket.socket, target: Any, backlog: int) -> None:
+    """Bind and listen, or close."""
+    try:
+        sock.bind(target)
+        sock.listen(backlog)
+    except OSError:
+        sock.close()
+        raise
+
+
+@contextlib.contextmanager
+def _alone_in(directory: Path) -> Iterator[None]:
+    """Nobody else looks for stale sockets in the directory, nor binds one there: what is found stale is still so when it goes."""
+    held = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(held)
 
 
 def _remove_stale(path: Path) -> None:

@@ -246,6 +246,19 @@ async def test_wrong_ids_are_told_apart() -> None:
         buffer.id = 0
 
 
+@pytest.mark.parametrize("data", ["abc", 2.5, None, [1, 2], {}, np.array([object()]), memoryview(bytes(64))[::2]], ids=repr)
+async def test_what_is_no_data_is_told(data: Any) -> None:
+    async with one_client() as (_, gpu):
+        device, _ = await new_device(gpu)
+        made = await device.create_buffer(64, bind_flags=SRV)
+        with pytest.raises(wddm.D3DError, match="E_INVALIDARG .*: data: .* where a numpy array or bytes belong"):
+            await device.create_buffer(data, bind_flags=SRV)
+        with pytest.raises(wddm.D3DError, match="E_INVALIDARG .*: (data|width): "):
+            await device.create_texture2d(data, format=UINT)
+        with pytest.raises(wddm.D3DError, match="E_INVALIDARG .*: data: "):
+            device.immediate_context.update_subresource(made, data)
+
+
 async def test_what_the_driver_may_report_is_the_apps_error() -> None:
     async with one_client() as (_, gpu):
         device, driver = await new_device(gpu)

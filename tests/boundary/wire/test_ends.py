@@ -12,7 +12,7 @@ import pytest
 import trio
 import trio.testing
 
-from wddm.wire.channel import FAIR_TURN, HANGUP_GRACE, HIGH_WATER, MAX_BACKLOG, CallError, Channel, ChannelClosed
+from wddm.wire.channel import FAIR_TURN, HANGUP_GRACE, HIGH_WATER, MAX_BACKLOG, REFUSAL_GRACE, CallError, Channel, ChannelClosed
 from wddm.wire.connection import MAX_OUTSTANDING, MessageTooLong, RemoteError
 from wddm.wire.message import U32, Descriptor, Protocol, ProtocolError, Struct
 from wddm.wire.transport import SocketTransport, StreamTransport, Transport, memory_transport_pair
@@ -392,6 +392,50 @@ async def test_a_handler_that_finds_the_protocol_broken_ends_the_link(late: bool
         with pytest.raises(ChannelClosed, match="the first message is hello"):
             await client.request(Ask(), Number)
     assert server.protocol_error is not None
+
+
+def tcp_pair() -> tuple[Transport, Transport]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        a = socket.create_connection(listener.getsockname())
+        return SocketTransport(a), SocketTransport(listener.accept()[0])
+
+
+@pytest.mark.parametrize("make", [socket_pair, tcp_pair], ids=["unix", "tcp"])
+@pytest.mark.parametrize("piece", [100, 1 << 22], ids=["messages", "an upload"])
+async def test_why_it_was_refused_is_told_to_a_peer_that_is_still_sending(make, piece: int) -> None:
+    """It finds that nobody takes its bytes before it reads why; what it sent is still under way when the link is cut."""
+    a, b = make()
+    client, server = Channel(a, P, server=False), Channel(b, P, server=True)
+
+    def now(message: Tell) -> None:
+        raise ProtocolError("enough of this")
+
+    server.on(Tell, now)
+    async with trio.open_nursery() as nursery:
+        with pytest.raises(ChannelClosed, match="the peer ended the link: enough of this"):
+            nursery.start_soon(server.run)
+            with trio.fail_after(60):
+                while True:  # nothing is read: the client's own task has not begun
+                    client.notify(Tell(data=bytes(piece)))
+                    if client.congested:
+                        await nursery.start(client.run)
+                        await client.drained()
+                    await trio.lowlevel.checkpoint()
+    assert "enough of this" in str(client.protocol_error)
+    client.close()
+
+
+async def test_a_peer_that_never_leaves_after_its_refusal_is_cut_off(autojump_clock: trio.testing.MockClock) -> None:
+    a, b = socket_pair()
+    server = Channel(b, P, server=True)
+    with a._sock as raw:  # type: ignore[attr-defined]
+        raw.send(b"\xc1 no MessagePack")
+        begin = trio.current_time()
+        await server.run()
+        assert server.protocol_error is not None
+        assert trio.current_time() - begin == pytest.approx(REFUSAL_GRACE)
+        assert raw.recv(1000)
+        assert raw.recv(1000) == b""
 
 
 async def test_a_request_that_is_refused_later_is_refused() -> None:

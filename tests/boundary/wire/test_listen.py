@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import socket
+import threading
 from pathlib import Path
 
 import pytest
@@ -100,6 +102,30 @@ async def test_a_server_too_busy_to_accept_is_not_taken_for_dead(tmp_path: Path)
     waiting[0].close()
     listener.close()
     assert not (tmp_path / "x.sock").exists()
+
+
+async def test_of_several_that_find_a_stale_socket_one_gets_its_place(tmp_path: Path) -> None:
+    address = unix(tmp_path / "x.sock")
+    for _ in range(40):
+        dead = Listener.open(address)
+        dead.release()
+        together, got = threading.Barrier(6), []
+
+        def start(together: threading.Barrier = together, got: list[Listener] = got) -> None:
+            together.wait()
+            with contextlib.suppress(OSError):
+                got.append(Listener.open(address))
+
+        threads = [threading.Thread(target=start) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            await trio.to_thread.run_sync(thread.join)
+        (winner,) = got
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(tmp_path / "x.sock"))
+        winner._sock.accept()[0].close()  # it is the winner's
+        winner.close()
 
 
 async def test_an_inherited_socket_serves(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ async def test_a_stack_starts_serves_and_leaves_nothing(fakes: Fakes, capfd: pyt
     before = open_descriptors()
     async with open_stack(vram=1 << 20, size=(64, 48), refresh=59.94005994, threads=3, kernel_arguments=["--log-level", "error"]) as stack:
         run_dir = stack.run_dir
-        assert sorted(p.name for p in run_dir.iterdir()) == [f"{n}.sock" for n in sorted(NAMES)]
+        assert sorted(p.name for p in run_dir.glob("*.sock")) == [f"{n}.sock" for n in sorted(NAMES)]
         for name in NAMES:
             transport = await connect(stack.addresses[name])
             transport.close()

@@ -191,11 +191,20 @@ def test_a_message_of_nearly_all_sizes_arrives() -> None:
 def test_a_longer_one_is_not_sent_and_not_taken() -> None:
     with pytest.raises(MessageTooLong, match="at most 134217728 can be sent"):
         Connection(P, server=False).send_notification(Tell(data=bytes(MAX_MESSAGE)))
-    connection = Connection(P, server=True)
-    chunk = bytes(1 << 22)
-    with pytest.raises(ProtocolError, match="a message of more than 134217728 bytes"):
-        for data in (b"\x93\x02\xa4tell\x91\x81\xa4data\xc6\x10\x00\x00\x00", *[chunk] * 40):
-            list(connection.receive(data))
+    chunk = bytes(1 << 18)
+    head, half = b"\x93\x02\xa4tell\x91\x82\xa4data\xc6", b"\x04\x00\x00\x00" + bytes(1 << 26)
+    for begin, allowed in (
+        (head + b"\x10\x00\x00\x00", BIG_MESSAGE),
+        (head + half + b"\xa4text\xdb\x04\x00\x00\x00", 1 << 26),
+    ):
+        connection, taken = Connection(P, server=True), 0
+        with pytest.raises(ProtocolError, match="a message of more than 134217728 bytes"):
+            for at in range(0, len(begin), 1 << 18):
+                list(connection.receive(begin[at : at + (1 << 18)]))
+            while True:
+                taken += len(chunk)
+                list(connection.receive(chunk))
+        assert max(len(begin), taken) <= allowed + 2 * len(chunk)  # refused by its headers, not when it has arrived
 
 
 def test_a_message_of_very_many_objects_is_refused_before_they_are_made() -> None:
@@ -216,6 +225,13 @@ def test_small_messages_around_a_big_one_are_not_counted_against_it() -> None:
     stream = small * 500 + big + small * 500
     numbers = [e.message.numbers for at in range(0, len(stream), 99_999) for e in connection.receive(stream[at : at + 99_999])]
     assert numbers == [[1, 2, 3]] * 500 + [[]] + [[1, 2, 3]] * 500
+
+
+def test_big_messages_close_behind_each_other_are_weighed_one_by_one() -> None:
+    sender, connection = Connection(P, server=False), Connection(P, server=True)
+    stream = b"".join(sender.send_notification(Tell(data=bytes(70 << 20)))[0] for _ in range(3))
+    sizes = [len(e.message.data) for at in range(0, len(stream), 1 << 18) for e in connection.receive(stream[at : at + (1 << 18)])]
+    assert sizes == [70 << 20] * 3
 
 
 # ----- sentences --------------------------------------------------------------------------------------------------------------
