@@ -139,6 +139,46 @@ def test_interpolation(interp: str, lanes: int) -> None:
     assert np.abs(color[0].astype(int) - color[1]).max() <= 1
 
 
+DISTANCES = VS.replace("output 1 xyzw\n", "output 1 xyzw\noutput 6 xyzw sv=CLIP_DISTANCE\n") + "".join(
+    f"mov o6.{c}, v1.{c}\n" for c in "xyzw"
+)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_reaches_far_behind_the_eye_is_cut_alike(seed: int) -> None:
+    """Rounding decides what is left of a triangle of which one corner has w = -1e12 and another w = 1e20."""
+
+    def build(s: Scene) -> list[Surface]:
+        r = np.random.default_rng(seed)
+        n, (width, height) = 300, (65, 33)
+        v = np.zeros((n, 3, 8), np.float32)
+        v[..., :4] = r.uniform(-2, 2, (n, 3, 4))
+        wild = r.random((n, 3, 4)) < 0.3
+        v[..., :4][wild] *= 10.0 ** r.uniform(-30, 30, int(wild.sum()))
+        v[..., 4:] = r.uniform(-1, 2, (n, 3, 4)) * 10.0 ** r.integers(-3, 25, (n, 3, 4))
+        v[..., 4:][r.random((n, 3, 4)) < 0.1] = np.inf
+        four = Format.R32G32B32A32_FLOAT
+        block = s.buffer(np.zeros(2 * n, np.uint64))
+        s.vertices(v, 32, [InputElement(0, 0, four, 0), InputElement(1, 0, four, 16)])
+        s.shader(DISTANCES)
+        s.shader(PS.format("CONSTANT"))
+        s.bind(Op.SET_RENDER_TARGET, s.texture(Format.R8G8B8A8_UNORM, width, height), arg=1)
+        s.viewport(width, height)
+        s.emit(Op.SET_TOPOLOGY, arg=Topology.TRIANGLELIST)
+        s.rasterizer(Rasterizer(cull=1))
+        for i in range(n):
+            query = {"address": block.address + 16 * i, "extent": 16, "arg": QueryKind.OCCLUSION}
+            s.emit(Op.QUERY_BEGIN, **query)
+            s.draw(3, start=3 * i)
+            s.emit(Op.QUERY_END, **query)
+        return [block]
+
+    ((reference, compiled),) = run_both(build)
+    drawn = reference.view(np.uint64)[1::2]
+    assert np.count_nonzero(drawn) > 5
+    assert np.array_equal(drawn, compiled.view(np.uint64)[1::2])
+
+
 def test_threads_change_nothing() -> None:
     pictures = []
     for threads in (1, 2, 3):

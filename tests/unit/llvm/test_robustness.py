@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.gpu_scene import Scene
+from tests.support.gpu_scene import Scene, Surface
+from tests.unit.llvm.conftest import run_both
 from vgpu.engine.llvm import LlvmEngine
 from vgpu.engine.llvm.jit import DiskCache, Jit
 from vgpu.fault import FaultError
@@ -93,6 +94,30 @@ def test_the_disk_cache_is_private_and_bounded(tmp_path: Path) -> None:
         cache.put(f"{i:040x}", bytes(1000))
     assert sum(f.stat().st_size for f in (tmp_path / "mine").iterdir()) <= 5100
     assert cache.get(f"{9:040x}") == bytes(1000)
+
+
+@pytest.mark.parametrize("shared", [0, 6, 8])
+def test_shared_memory_ends_where_it_was_declared_to(shared: int) -> None:
+    def build(s: Scene) -> list[Surface]:
+        out = s.buffer(np.full(128, 9, np.uint32))
+        s.shader(f"""compute temps=8 group=64,1,1 shared_bytes={shared}
+uav 0 RAW_BUFFER
+shl r0, $ID_IN_GROUP_X, 2
+mov r1, 7
+shared_store r0, r1 mask=x
+barrier 3
+shared_load r2, r0 mask=x
+shared_atomic r3, r0, 5 atomic=ADD
+shl r4, $ID_IN_GROUP_X, 3
+uav_store_raw r4, r2 u0 mask=xy
+""")
+        s.bind(Op.SET_UAV, out, slot=Stage.COMPUTE << 8)
+        s.emit(Op.DISPATCH, data=[1, 1, 1])
+        return [out]
+
+    ((reference, compiled),) = run_both(build)
+    assert np.array_equal(reference, compiled)
+    assert np.count_nonzero(reference.view(np.uint32)[::2]) == shared // 4
 
 
 def test_uniform_groups_pass_barriers_together() -> None:

@@ -21,6 +21,7 @@ from .shapes import SETUPS
 from .vertex import FIRST_OUTPUT
 
 POLYGON: Final = 20  #: a triangle cut by 15 planes has at most 18 corners
+FARTHEST: Final = float.fromhex("0x1.fffffep127")  #: what an infinite clip distance counts as
 
 #: Clip planes that depend on the viewport, or that a place behind them does not survive.
 PLACED: Final = vertex.NEEDS_CLIP & ~(0xFF * vertex.USER)
@@ -105,10 +106,13 @@ class Clipper:
         viewport = self.at.load_component(members[0], vertex.VIEWPORT)
         for bit, distance in self.plane_distances(viewport):
             with f.if_((planes & bit).ne(0) & (size.get() > 0)):
-                self.cut([distance(p, v) for p, v in zip(corners, members[:k], strict=True)], size, source.get(), target.get())
-                old = source.get()
-                source.set(target.get())
-                target.set(old)
+                distances = [distance(p, v) for p, v in zip(corners, members[:k], strict=True)]
+                # Corners that are all inside leave nothing to cut, whatever rounding made of the vertices in between.
+                with f.if_(reduce(or_, (d < 0.0 for d in distances))):
+                    self.cut(distances, size, source.get(), target.get())
+                    old = source.get()
+                    source.set(target.get())
+                    target.set(old)
         with f.if_(size.get() >= k):
             first, s = self.new_vertices.get(), source.get()
             with f.count(0, size.get()) as number:
@@ -218,7 +222,7 @@ class Clipper:
             def distance(p: list[Value], v: Value) -> Value:
                 component = f.load(I32, self.at.front, clip_at + 4 * number)
                 d = self.at.load_component(v, component).bits(F32).resize_float(F64)
-                return d.ne(d).select(-1.0, d)
+                return d.ne(d).select(-1.0, f.max(f.min(d, FARTHEST), -FARTHEST))
 
             return distance
 

@@ -124,8 +124,7 @@ def compile_kernel(program: ShaderProgram, key: ShaderKey, lanes: int) -> str:
         limit, chunk = argument("limit", I64), argument("chunk", I64)
         x, y = argument("x", I32), argument("y", I32)
     stage = ComputeStage(program, lanes)
-    if program.shared_bytes:
-        stage.shared_pointer = f.array(I32, (program.shared_bytes + 3) // 4 + 16)
+    stage.shared_pointer = f.array(I32, (program.shared_bytes + 3) // 4 + 16)  # none declared: every access is outside
     code = instructions(program)
     barriers = any(ins[0] == Op.BARRIER for ins in code) and stage.threads > lanes
     with f.loop() as chunks:
@@ -141,7 +140,7 @@ def compile_kernel(program: ShaderProgram, key: ShaderKey, lanes: int) -> str:
                 row.urem(wide_y).trunc(I32),
                 row.udiv(wide_y).trunc(I32),
             )
-            if stage.shared_pointer is not None:
+            if program.shared_bytes:
                 f.fill(stage.shared_pointer, 0, program.shared_bytes)
             if barriers:
                 _Barriers(f, lanes, program, key, stage, block, stop, code).write()

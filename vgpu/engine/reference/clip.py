@@ -3,7 +3,8 @@
 Left, right, top and bottom need no cutting: the rasteriser looks at pixels of the viewport alone. Only primitives that reach out of
 the fixed-point range are cut there, far outside the viewport, so that cutting never moves an edge that can be seen.
 
-Vertices of cut primitives are kept as weights of the original ones, from which everything is interpolated.
+Vertices of cut primitives are kept as weights of the original ones, from which everything is interpolated. Sums go from the first
+vertex to the last, each product rounded: another order would move what is cut out of primitives that reach far behind the eye.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 #: Pixels from the origin within which vertices may lie.
 RANGE: Final = 32768.0
+#: What an infinite distance counts as.
+FAR: Final = float(np.finfo(np.float32).max)
 
 
 @dataclass(slots=True)
@@ -49,7 +52,7 @@ def clip(
     if depth_clip:
         planes += [z, w - z]
     planes += [x - low_x * w, high_x * w - x, y - low_y * w, high_y * w - y]
-    distances = np.concatenate([np.stack(planes, 2), np.nan_to_num(clip_distance, nan=-1.0)], 2)
+    distances = np.concatenate([np.stack(planes, 2), np.nan_to_num(clip_distance, nan=-1.0, posinf=FAR, neginf=-FAR)], 2)
     inside: Array = distances >= 0
     some = np.asarray(inside.any(axis=1))
     keep &= some.all(axis=1)
@@ -67,11 +70,19 @@ def clip(
     all_weights = np.concatenate([identity, np.array(weights).reshape(-1, k, k)])
     order = np.argsort(all_source, kind="stable")
     all_source, all_weights = all_source[order], all_weights[order]
-    moved = np.einsum("tvk,tkc->tvc", all_weights, position[all_source])
+    moved = weigh(all_weights, position[all_source])
     untouched = np.isin(all_source, intact)
     moved[untouched] = position[all_source[untouched]]
     positive = (moved[:, :, 3] > 0).all(axis=1)
     return Pieces(all_source[positive], all_weights[positive], moved[positive])
+
+
+def weigh(weights: Array, values: Array) -> Array:
+    """Sums ``(T, v, c)`` of ``values (T, k, c)`` by ``weights (T, v, k)``."""
+    out: Array = weights[:, :, 0, None] * values[:, None, 0]
+    for n in range(1, values.shape[1]):
+        out += weights[:, :, n, None] * values[:, None, n]
+    return out
 
 
 def _cut(distances: Array, k: int) -> list[Array]:
@@ -81,7 +92,7 @@ def _cut(distances: Array, k: int) -> list[Array]:
         d = distances[:, plane]
         if (d >= 0).all():
             continue
-        sides = [float(v @ d) for v in polygon]
+        sides = [float(weigh(v[None, None], d[None, :, None])[0, 0, 0]) for v in polygon]
         out: list[Array] = []
         count = len(polygon)
         for i in range(count if k > 2 else count - 1):

@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from .clip import RANGE
 from .resources import sample_positions
 
 Array = npt.NDArray[Any]
@@ -65,8 +66,8 @@ class Quads:
 
 
 def snap(position: Array) -> Array:
-    """Pixels to fixed point, to nearest even."""
-    result: Array = np.rint(position * SUBPIXEL).astype(np.int64)
+    """Pixels to fixed point, to nearest even; what rounding pushed out of its range (``clip``) comes to its end."""
+    result: Array = np.rint(np.clip(position, -RANGE, RANGE) * SUBPIXEL).astype(np.int64)
     return result
 
 
