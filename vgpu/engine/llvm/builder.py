@@ -625,11 +625,22 @@ class Function:
         i = self.value(index, I64)
         return self.emit(PTR.vector(i.type.lanes), f"getelementptr {t}, {pointer}, {i}")
 
-    def load(self, t: Type, pointer: Value, offset: Number = 0, *, align: int | None = None, constant: bool = False) -> Value:
-        """Load ``t``; ``constant`` promises that nothing writes there while this function runs."""
+    def load(
+        self,
+        t: Type,
+        pointer: Value,
+        offset: Number = 0,
+        *,
+        align: int | None = None,
+        constant: bool = False,
+        volatile: bool = False,
+    ) -> Value:
+        """Load ``t``; ``constant`` promises that nothing writes there while this function runs; ``volatile`` asks for this very
+        load.
+        """
         p = self.offset(pointer, offset)
         suffix = ", !invariant.load !0" if constant else ""
-        return self.emit(t, f"load {t}, {p}, align {align or max(1, t.bits // 8)}{suffix}")
+        return self.emit(t, f"load {'volatile ' if volatile else ''}{t}, {p}, align {align or max(1, t.bits // 8)}{suffix}")
 
     def store(self, x: Value, pointer: Value, offset: Number = 0, *, align: int | None = None) -> None:
         """Store."""

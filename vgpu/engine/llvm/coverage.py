@@ -1,8 +1,8 @@
 """Which samples of a tile's pixels a primitive covers, stamp by stamp.
 
-A :class:`Coverage` is written into a pixel function: :meth:`~Coverage.begin` looks at a record, :meth:`~Coverage.row` at a pair of
-rows, :meth:`~Coverage.stamp` answers for (W/2) x 2 pixels. Convex shapes (triangles, quads) have exact edge functions, lines the
-diamond-exit rule.
+A :class:`Coverage` is written into a pixel function: :meth:`~Coverage.begin` looks at a record, :meth:`~Coverage.block` at a part
+of the tile, :meth:`~Coverage.row` at a pair of rows in it, :meth:`~Coverage.stamp` answers for (W/2) x 2 pixels. Convex shapes
+(triangles, quads) have exact edge functions, lines the diamond-exit rule.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from operator import or_
 from typing import TYPE_CHECKING, Final
 
 from .bins import convex_edges
-from .builder import F64, I1, I32, I64, Value, Variable
-from .records import HIDDEN_SHIFT, LINE, Shape
+from .builder import F64, I1, I32, I64, MaskVariable, Value
+from .records import HIDDEN_SHIFT, LINE, TILE, Shape
 
 if TYPE_CHECKING:
     from .pixel import PixelFunction
@@ -25,14 +25,21 @@ SAMPLES: Final = {
     4: ((-2, -6), (6, -2), (-6, 2), (2, 6)),
     8: ((1, -3), (-1, 3), (5, 1), (-3, -5), (-5, 5), (-7, -1), (3, 7), (7, -7)),
 }
-#: Edge functions change by less than this inside a pair of rows of a tile (steps are below 2**24): beyond it their sign is settled.
+#: Edge functions change by less than this inside a block (steps are below 2**24): beyond it their sign is settled.
 LARGEST: Final = (1 << 30) - 1
+BLOCK: Final = 16  #: pixels
 #: Farther away than any pixel, in fixed point.
 _FAR: Final = float(1 << 28)
 
 
+#: Left, top, width - 1, height - 1 of the pixels that may be drawn.
+Box = tuple[Value, Value, Value, Value]
+
+
 class Coverage:
     """See the module docstring."""
+
+    size = TILE  #: of the blocks, pixels
 
     def __init__(self, at: PixelFunction) -> None:
         self.at, self.f, self.samples = at, at.f, at.key.samples
@@ -42,23 +49,27 @@ class Coverage:
         """A record: ``at.record`` and ``at.flags``."""
         raise NotImplementedError
 
+    def block(self, x: Value, y: Value, full: Value, box: Box) -> tuple[Value, Value]:
+        """The block at (``x``, ``y``) of a tile that is covered ``full`` or not: may some of it be covered, and is all of it?"""
+        return self.f.value(1, I1), self.f.value(0, I1)
+
     def row(self, start: Value, last: Value, y: Value) -> tuple[Value, Value]:
         """Rows ``y`` and ``y + 1``, stamps from ``start`` to ``last``: the first and last that matter."""
         raise NotImplementedError
 
-    def stamp(self, x: Value, y: Value, full: Value, box: tuple[Value, Value, Value, Value], masks: list[Variable]) -> None:
-        """Take the samples out of ``masks`` that are not covered. ``box``: left, top, width - 1, height - 1 of the pixels that may
-        be drawn.
-        """
+    def stamp(self, x: Value, y: Value, full: Value, box: Box, masks: list[MaskVariable]) -> None:
+        """Take the samples out of ``masks`` that are not covered; ``full``: none is."""
         raise NotImplementedError
 
-    def in_box(self, x: Value, y: Value, box: tuple[Value, Value, Value, Value]) -> Value:
+    def in_box(self, x: Value, y: Value, box: Box) -> Value:
         """The pixels of a stamp that may be drawn."""
         return ((x - box[0]) + self.at.lane_x).ule(box[2]) & ((y - box[1]) + self.at.lane_y).ule(box[3])
 
 
 class ConvexCoverage(Coverage):
     """Inside all edges of a triangle or quad, sample by sample."""
+
+    size = BLOCK
 
     def begin(self) -> None:
         f, at = self.f, self.at
@@ -67,30 +78,43 @@ class ConvexCoverage(Coverage):
         self.constants = [
             [(c + a * (128 + 16 * sx) + b * (128 + 16 * sy)) >> 8 for a, b, c in edges] for sx, sy in SAMPLES[self.samples]
         ]
+        self.least, self.most = ([reduce(extreme, k) for k in zip(*self.constants, strict=True)] for extreme in (f.min, f.max))
         self.edges = [(a, b) for a, b, _ in edges]
         self.steps = [(a.trunc(I32), b.trunc(I32)) for a, b in self.edges]
         self.lane_edges = [at.lane_x * a + at.lane_y * b for a, b in self.steps]
 
-    def row(self, start: Value, last: Value, y: Value) -> tuple[Value, Value]:
-        # Inside a pair of rows edge functions stay within 32 bits of where they can change sign.
+    def block(self, x: Value, y: Value, full: Value, box: Box) -> tuple[Value, Value]:
         f = self.f
-        self.start = start
+        self.corner = x, y
+        corner = [a * x.sext(I64) + b * y.sext(I64) for a, b in self.edges]
+        up, down = (
+            [(extreme(a, 0) + extreme(b, 0)) * (BLOCK - 1) + c for (a, b), c in zip(self.edges, corner, strict=True)]
+            for extreme in (f.max, f.min)
+        )
+        some = reduce(or_, (k + u for k, u in zip(self.most, up, strict=True))) >= 0
+        inside = (x >= box[0]) & (y >= box[1]) & (x + (BLOCK - 1) <= box[0] + box[2]) & (y + (BLOCK - 1) <= box[1] + box[3])
+        every = (reduce(or_, (k + d for k, d in zip(self.least, down, strict=True))) >= 0) & inside
+        # Inside a block edge functions stay within 32 bits of where they can change sign.
         self.values = [
             [
-                f.max(f.min(k + a * start.sext(I64) + b * y.sext(I64), LARGEST), -LARGEST).trunc(I32) + lanes
-                for k, (a, b), lanes in zip(constants, self.edges, self.lane_edges, strict=True)
+                f.max(f.min(k + c, LARGEST), -LARGEST).trunc(I32) + lanes
+                for k, c, lanes in zip(constants, corner, self.lane_edges, strict=True)
             ]
             for constants in self.constants
         ]
+        return full | some, full | every
+
+    def row(self, start: Value, last: Value, y: Value) -> tuple[Value, Value]:
         return start, last
 
-    def stamp(self, x: Value, y: Value, full: Value, box: tuple[Value, Value, Value, Value], masks: list[Variable]) -> None:
+    def stamp(self, x: Value, y: Value, full: Value, box: Box, masks: list[MaskVariable]) -> None:
         with self.f.if_(full ^ True):
             inside = self.in_box(x, y, box)
-            right = x - self.start
-            offsets = [a * right for a, _ in self.steps]
+            right, down = x - self.corner[0], y - self.corner[1]
+            offsets = [a * right + b * down for a, b in self.steps]
             for mask, values in zip(masks, self.values, strict=True):
-                mask.set((reduce(or_, (v + o for v, o in zip(values, offsets, strict=True))) >= 0) & inside)
+                outside = reduce(or_, (v + o for v, o in zip(values, offsets, strict=True))) >> 31
+                mask.set(mask.wide & ~outside & inside.sext(I32))
 
 
 class LineCoverage(Coverage):
@@ -113,7 +137,7 @@ class LineCoverage(Coverage):
             low, high = f.min(low, s.low), f.max(high, s.high)
         return f.max(start, low & ~(self.at.half - 1)), f.min(last, high)
 
-    def stamp(self, x: Value, y: Value, full: Value, box: tuple[Value, Value, Value, Value], masks: list[Variable]) -> None:
+    def stamp(self, x: Value, y: Value, full: Value, box: Box, masks: list[MaskVariable]) -> None:
         f = self.f
         lit = f.var(self.at.mvec, 0)
         for s in self.segments:
@@ -121,7 +145,7 @@ class LineCoverage(Coverage):
                 lit.set(lit.get() | s.leaves(x, y))
         inside = lit.get() & self.in_box(x, y, box)
         for mask in masks:
-            mask.set(inside)
+            mask.set(mask.wide & inside.sext(I32))
 
 
 class _Line:
@@ -188,4 +212,4 @@ COVERAGE: Final[dict[Shape, type[Coverage]]] = {
     Shape.WIREFRAME: LineCoverage,
 }
 
-__all__ = ["COVERAGE", "SAMPLES", "Coverage"]
+__all__ = ["BLOCK", "COVERAGE", "SAMPLES", "Box", "Coverage"]

@@ -9,7 +9,7 @@ from wddm.hw.descriptors import Comparison, StencilOp
 from wddm.hw.formats import FORMATS, Format
 
 from . import formats
-from .builder import F32, I1, I32, Function, Value, Variable
+from .builder import F32, I1, I32, Function, MaskVariable, Value
 from .rows import Rows
 
 
@@ -76,7 +76,7 @@ def depth_stencil(
     f: Function,
     key: DepthKey,
     rows: Rows,
-    mask: Variable,
+    mask: MaskVariable,
     z: Value,
     reference: Value,
     front_facing: Value,
@@ -92,13 +92,13 @@ def depth_stencil(
     if is_float:
         z = f.saturate(z)
     new = plain_depth(f, z, bits, is_float)
-    before = mask.get()
-    words = rows.load(lambda: before)
+    words = rows.load(mask.get)
+    before = mask.wide
     old = words[0] if bits in (16, 32) else words[0] & 0xFF_FFFF
     stencil_word = words[1] & 255 if size == 8 else words[0].shr(24)
     shown = (new.bits(F32), old.bits(F32)) if is_float else (new, old)
     passes = compare(f, key.test, *shown) if key.test and test else f.value(1, I1.vector(lanes))
-    depth_ok = before & passes
+    depth_ok = before & passes.sext(I32)  # masks stay lanes of all ones or 0 from block to block
     stencil = None
     if key.stencil:
 
@@ -108,26 +108,26 @@ def depth_stencil(
 
         ref = f.splat(reference, lanes)
         masked_ref, masked_old = ref & key.read_mask, stencil_word & key.read_mask
-        stencil_ok = faces(3, lambda fn: compare(f, fn, masked_ref, masked_old)) & before
+        stencil_ok = faces(3, lambda fn: compare(f, fn, masked_ref, masked_old)).sext(I32) & before
         depth_ok = depth_ok & stencil_ok
         failed = faces(0, lambda op: stencil_operation(f, op, stencil_word, ref))
         depth_failed = faces(1, lambda op: stencil_operation(f, op, stencil_word, ref))
         passed = faces(2, lambda op: stencil_operation(f, op, stencil_word, ref))
-        updated = stencil_ok.select(depth_ok.select(passed, depth_failed), failed)
+        updated = (stencil_ok < 0).select((depth_ok < 0).select(passed, depth_failed), failed)
         stencil = (updated & key.write_mask) | (stencil_word & (255 & ~key.write_mask))
     if write:
         depth_write = key.write and key.test
 
         def written() -> Value:
-            return before if stencil is not None else depth_ok
+            return (before if stencil is not None else depth_ok) < 0
 
         if size == 8:
             second = words[1] if stencil is None else (words[1] & ~255) | stencil
-            first = depth_ok.select(new, old) if depth_write else old
+            first = (depth_ok < 0).select(new, old) if depth_write else old
             if depth_write or stencil is not None:
                 rows.store([first, second], written, old=words)
         elif bits == 24:
-            low = depth_ok.select(new, old) if depth_write else old
+            low = (depth_ok < 0).select(new, old) if depth_write else old
             high = (stencil_word if stencil is None else stencil) << 24
             if depth_write or stencil is not None:
                 rows.store([low | high], written, old=words)

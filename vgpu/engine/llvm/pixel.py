@@ -30,8 +30,9 @@ from wddm.hw.isa import (
 
 from . import records
 from .analysis import instructions
-from .builder import F32, F64, I1, I32, I64, PTR, VOID, Module, Type, Value, Variable
-from .coverage import COVERAGE, SAMPLES
+from .builder import F32, F64, I1, I32, I64, PTR, VOID, MaskVariable, Module, Type, Value, Variable
+from .coarse_depth import CoarseDepth
+from .coverage import BLOCK, COVERAGE, SAMPLES, Box
 from .depth import DepthKey, depth_stencil
 from .pixel_stage import CENTROID, SAMPLE, Interpolator, PixelStage, Place, colour_outputs, interpolation_mode, link
 from .records import TILE, TRIANGLE, Shape
@@ -81,7 +82,7 @@ class _Sample:
     """One sample of the pixels of a stamp."""
 
     number: int | Value
-    mask: Variable  #: pixels whose sample is covered, until a test or the program drops it
+    mask: MaskVariable  #: pixels whose sample is covered, until a test or the program drops it
     covered: Value  #: the mask that the rasteriser found
     x: float | Value  #: place in the pixel, from the centre
     y: float | Value
@@ -140,10 +141,14 @@ class PixelFunction:
             )
             self.block = self.draw_field("pixel_block", PTR)
             self.depth_ranges = self.draw_field("depth_ranges", PTR)
-            self.sample_mask = self.draw_field("sample_mask", I32)
+            sample_mask = self.draw_field("sample_mask", I32)
+            bits = (f.splat(sample_mask & (1 << s), self.lanes) for s in range(key.samples))
+            self.enabled = [b.ne(0).sext(I32) for b in bits]
             lane = list(range(self.lanes))
             self.lane_x = f.vector(I32, [i % self.half for i in lane])
             self.lane_y = f.vector(I32, [i // self.half for i in lane])
+        useful = self.coverage.size == BLOCK and CoarseDepth.helps(self)
+        self.coarse_depth = CoarseDepth(self) if useful else None
         self.queued = f.var(I32, 0)
         self.invocations, self.samples_passed = f.var(I64, 0), f.var(I64, 0)
         with f.count(0, self.count) as i:
@@ -160,7 +165,7 @@ class PixelFunction:
 
     def word(self, index: int, t: Type = I32) -> Value:
         """A word of the record."""
-        return self.f.load(t, self.record, 4 * index, align=4)
+        return self.f.load(t, self.record, 4 * index, align=4, constant=True)
 
     def in_tile(self, full: Value) -> None:
         """The record's pixels in the tile; ``full``: all of it is covered."""
@@ -173,27 +178,39 @@ class PixelFunction:
         y0, y1 = f.max(top, self.tile_y), f.min(bottom, self.tile_y + (TILE - 1))
         # Where the stamps of a row begin relative to each plane's origin.
         self.fraction_x = (self.lane_x.to_float() + 0.5) - self.word(TRIANGLE["x"], F32)
+        self.wide_fraction = self.fraction_x.resize_float(F64)
+        self.z = [self.word(TRIANGLE["z"] + 2 * k, F64) for k in range(3)]
         self.fraction_y = (self.lane_y.to_float() + 0.5) - self.word(TRIANGLE["y"], F32)
         viewport = f.offset(self.depth_ranges, (self.flags.shr(24) << 3).zext(I64))
         self.min_depth, self.max_depth = f.load(F32, viewport, 0), f.load(F32, viewport, 4)
-        with f.count(y0 & ~1, y1 + 1, 2) as y:
-            start, last = self.coverage.row(x0 & ~(self.half - 1), x1, y)
-            with f.count(start, last + 1, self.half) as x:
-                self.stamp(x, y, full, box)
+        size = self.coverage.size
+        large = (x1 - x0 >= BLOCK) & (y1 - y0 >= BLOCK)
+        with f.count(y0 & -size, y1 + 1, size) as by, f.count(x0 & -size, x1 + 1, size) as bx:
+            some, every = self.coverage.block(bx, by, full, box)
+            if self.coarse_depth is not None:
+                hidden = f.var(I1, 0)
+                with f.if_(some & large):
+                    hidden.set(self.coarse_depth.may_pass(bx, by) ^ True)
+                some = some & (hidden.get() ^ True)
+            with f.if_(some):
+                with f.count(f.max(by, y0 & ~1), f.min(by + (size - 1), y1) + 1, 2) as y:
+                    start, last = self.coverage.row(f.max(bx, x0 & ~(self.half - 1)), f.min(bx + (size - 1), x1), y)
+                    with f.count(start, last + 1, self.half) as x:
+                        self.stamp(x, y, every, box)
+                if self.coarse_depth is not None:
+                    self.coarse_depth.drawn(bx, by)
 
-    def stamp(self, x: Value, y: Value, full: Value, box: tuple[Value, Value, Value, Value]) -> None:
+    def stamp(self, x: Value, y: Value, full: Value, box: Box) -> None:
         """(W/2) x 2 pixels."""
         f = self.f
         places = SAMPLES[self.key.samples]
-        masks = [f.var(self.mvec, 1) for _ in places]
+        masks = [f.mask(self.lanes, enabled) for enabled in self.enabled]
         self.coverage.stamp(x, y, full, box, masks)
-        for s, mask in enumerate(masks):
-            enabled = (self.sample_mask.shr(s) & 1).ne(0)
-            mask.set(mask.get() & f.splat(enabled, self.lanes))
         with f.if_(f.any(reduce(or_, (m.get() for m in masks)))):
             self.x, self.y = x, y
             self.inside = ((x + self.half) <= self.width) & ((y + 2) <= self.height)
             self.centre = x.to_float() + self.fraction_x, y.to_float() + self.fraction_y
+            self.wide_x = f.splat(x.to_float(F64), self.lanes) + self.wide_fraction
             if self.per_sample:
                 self.one_by_one(masks)
             else:
@@ -202,14 +219,14 @@ class PixelFunction:
                 ]
                 self.shade(samples, self.centre)
 
-    def one_by_one(self, masks: list[Variable]) -> None:
+    def one_by_one(self, masks: list[MaskVariable]) -> None:
         """Each sample on its own."""
         f, n = self.f, self.key.samples
         table = Value(f, PTR, self.m.table("sample_places", F32, [v / 16 for place in SAMPLES[n] for v in place]))
         bits = f.array(I32, n)
         for k, m in enumerate(masks):
             f.store(f.mask_bits(m.get()).zext(I32), bits, 4 * k)
-        mask = f.var(self.mvec)
+        mask = f.mask(self.lanes)
         with f.count(0, n) as s:
             here = f.load(I32, f.index(bits, I32, s.zext(I64)))
             with f.if_(here.ne(0)):
@@ -224,11 +241,12 @@ class PixelFunction:
     def depth_at(self, x: float | Value, y: float | Value) -> Value:
         """Depth at a place in the pixels of the stamp, from their centres; clamped to the viewport's range."""
         f = self.f
-        value, ddx, ddy = (self.word(TRIANGLE["z"] + 2 * k, F64) for k in range(3))
-        fx, fy = (
-            centre.resize_float(F64) + (at.resize_float(F64) if isinstance(at, Value) else at)
-            for centre, at in zip(self.centre, (x, y), strict=True)
-        )
+        value, ddx, ddy = self.z
+        fx, fy = self.wide_x, self.centre[1].resize_float(F64)
+        if isinstance(x, Value) or x:
+            fx = fx + (x.resize_float(F64) if isinstance(x, Value) else x)
+        if isinstance(y, Value) or y:
+            fy = fy + (y.resize_float(F64) if isinstance(y, Value) else y)
         z = f.fma(fx, ddx, f.fma(fy, ddy, f.splat(value, self.lanes)))
         return f.min(f.max(z.resize_float(F32), self.min_depth), self.max_depth)
 

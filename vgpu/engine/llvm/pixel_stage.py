@@ -89,7 +89,7 @@ class Interpolator:
     def plane(self, word: int, place: Place) -> Value:
         """A plane of the record."""
         f = self.f
-        value, ddx, ddy = (f.load(F32, self.record, 4 * (word + k), align=4) for k in range(3))
+        value, ddx, ddy = (f.load(F32, self.record, 4 * (word + k), align=4, constant=True) for k in range(3))
         return f.fma(place[0], ddx, f.fma(place[1], ddy, f.splat(value, self.lanes)))
 
     def w(self, place: Place) -> Value:

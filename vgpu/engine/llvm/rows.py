@@ -34,7 +34,7 @@ class Rows:
         rows = [f.var(self.type) for _ in self.pointers]
         with f.if_else(self.inside) as otherwise:
             for row, p in zip(rows, self.pointers, strict=True):
-                row.set(f.load(self.type, p, align=self.align))
+                row.set(self._row(p))
             otherwise()
             for row, p, m in zip(rows, self.pointers, self.masks(mask()), strict=True):
                 row.set(f.masked_load(self.type, p, m, align=self.align))
@@ -57,10 +57,14 @@ class Rows:
             for row, p, m in zip(rows, self.pointers, self.masks(mask()), strict=True):
                 f.masked_store(row, p, m, align=self.align)
 
+    def _row(self, pointer: Value) -> Value:
+        """A whole row. Volatile: a plain load that is blended and stored would become a masked store."""
+        return self.f.load(self.type, pointer, align=self.align, volatile=True)
+
     def _blend(self, rows: list[Value], mask: Value, old: list[Value] | None) -> None:
         """Write whole rows, what is not in the mask as it was."""
         f = self.f
-        before = self._join(old) if old else [f.load(self.type, p, align=self.align) for p in self.pointers]
+        before = self._join(old) if old else [self._row(p) for p in self.pointers]
         for row, p, m, b in zip(rows, self.pointers, self.masks(mask), before, strict=True):
             f.store(m.select(row, b), p, align=self.align)
 
