@@ -103,12 +103,16 @@ class Dp2Context(DeviceObject):
 
     # ----- surfaces --------------------------------------------------------------------------------------------------------
 
-    async def create_surface(self, handle: int, resource: Resource | None, format: int) -> None:
+    async def create_surface(self, handle: int, resource: Resource | None, format: int, subresource: int) -> None:
         """D3dCreateSurfaceEx; without a resource the surface goes. Raises ApiError."""
         require(handle > 0, "surface: 0 means no surface")
         require(format in dd.D3DFORMAT._value2member_map_, f"format: {format} is no D3DFORMAT of a surface")
         require(resource is None or len(self.surfaces) < MAX_SURFACES, f"surface: {MAX_SURFACES} exist already")
-        local = dd.DD_SURFACE_LOCAL(handle, resource.handle if resource is not None else 0, dd.D3DFORMAT(format))
+        require(
+            subresource < (resource.subresources if resource is not None else 1), f"subresource: {subresource} does not exist"
+        )
+        h_resource = resource.handle if resource is not None else 0
+        local = dd.DD_SURFACE_LOCAL(handle, h_resource, dd.D3DFORMAT(format), subresource)
         arg = dd.DD_CREATESURFACEEXDATA(self.h_context, local)
         await self._call("D3dCreateSurfaceEx", self._surface, arg)
         self._check(arg.ddRVal, "D3dCreateSurfaceEx")

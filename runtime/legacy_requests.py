@@ -18,7 +18,7 @@ class LegacyRequests(RequestGroup):
         context = self.objects.get(m.context, Dp2Context, "context")
         device = context.device
         resource = device.get(m.resource, Resource, "resource") if m.resource else None
-        return self._turn(device, lambda: context.create_surface(m.surface, resource, m.format))
+        return self._turn(device, lambda: context.create_surface(m.surface, resource, m.format, m.subresource))
 
     def draw_primitives2(self, m: api.DrawPrimitives2) -> Any:
         context = self.objects.get(m.context, Dp2Context, "context")

@@ -53,13 +53,20 @@ class Blits:
             raise CommandError.params(f"surface {handle} is a buffer")
         return surface
 
+    def _whole(self, handle: int) -> Surface:
+        """A texture by its top level."""
+        surface = self._texture(handle)
+        if surface.subresource:
+            raise CommandError.params(f"surface {handle} is one level of a texture, its top level belongs there")
+        return surface
+
     # --- copies --------------------------------------------------------------------------------------------------------
     async def texblt(self, e: Any) -> None:
         """All mips that both have, from a rectangle of the top one. Without a destination the source is merely wanted soon."""
-        source = self._texture(int(e["dwDDSrcSurface"]))
+        source = self._whole(int(e["dwDDSrcSurface"]))
         if not e["dwDDDestSurface"]:
             return
-        target = self._texture(int(e["dwDDDestSurface"]))
+        target = self._whole(int(e["dwDDDestSurface"]))
         one, other = target.resource, source.resource
         if one.format != other.format:
             raise CommandError.params("a texture blit between unlike formats")
@@ -103,7 +110,7 @@ class Blits:
 
     async def volumeblt(self, e: Any) -> None:
         """A box of a volume, all mips."""
-        target, source = self._texture(int(e["dwDDDestSurface"])), self._texture(int(e["dwDDSrcSurface"]))
+        target, source = self._whole(int(e["dwDDDestSurface"])), self._whole(int(e["dwDDSrcSurface"]))
         if target.resource.format != source.resource.format:
             raise CommandError.params("a volume blit between unlike formats")
         low = [int(e["srcBox"][n]) for n in ("Left", "Top", "Front")]
@@ -137,15 +144,17 @@ class Blits:
         """
         target, source = self._texture(int(e["dwDest"])), self._texture(int(e["dwSource"]))
         one, other = int(e["dwDestMipLevel"]), int(e["dwSourceMipLevel"])
-        if one >= target.resource.mips or other >= source.resource.mips:
+        if target.mip + one >= target.resource.mips or source.mip + other >= source.resource.mips:
             raise CommandError.params(f"mip {other} of {source.resource.mips} to mip {one} of {target.resource.mips}")
+        one, other = target.subresource + one, source.subresource + other
         to, box = rectangle(e["rDest"]), rectangle(e["rSource"])
         same = to[2] - to[0] == box[2] - box[0] and to[3] - to[1] == box[3] - box[1]
         if same and target.resource.format == source.resource.format:
             await self._copy(target, one, (to[0], to[1], 0), source, other, box)
             return
         for surface, level, place in ((target, one, to), (source, other, box)):
-            width, height = max(1, surface.resource.width >> level), max(1, surface.resource.height >> level)
+            mip = surface.resource.subresource(level)[0]
+            width, height = max(1, surface.resource.width >> mip), max(1, surface.resource.height >> mip)
             if clip(place, (0, 0, width, height)) != place:
                 raise CommandError.params(f"rectangle {place} of a surface of {width} x {height}")
         if target is source and one == other:
@@ -177,7 +186,7 @@ class Blits:
     async def colorfill(self, e: Any) -> None:
         """An ARGB colour over a rectangle."""
         surface, view = self._surfaces.target(int(e["dwSurface"]), False)
-        box = clip(rectangle(e["rRect"]), (0, 0, surface.resource.width, surface.resource.height))
+        box = clip(rectangle(e["rRect"]), (0, 0, *surface.size))
         if box is not None:
             await self._fill(view, int(e["Color"]), [box])
 

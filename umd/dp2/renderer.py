@@ -203,13 +203,13 @@ class Renderer:
                 views.append(0)
                 continue
             surface, view = surfaces.target(handle, srgb)
-            size = size or (surface.resource.width, surface.resource.height)
+            size = size or surface.size
             views.append(view)
         depth, depth_view, depth_format = state.get(Kind.DEPTH), 0, 0
         if depth:
             surface, depth_view = surfaces.depth(depth)
             depth_format = surface.resource.format
-            size = size or (surface.resource.width, surface.resource.height)
+            size = size or surface.size
         if size is None:
             raise CommandError.call("there is no render target")
         return views, depth_view, depth_format, size

@@ -47,6 +47,8 @@ class Surface:
         self.h_resource = local.hDrvResource
         self.resource = resource
         self.format = local.ddpfSurface
+        self.subresource = local.dwSubresource
+        self.mip, self.slice = resource.subresource(local.dwSubresource)
         self.palette = 0
         self.priority = 0
         self.lod = 0
@@ -61,6 +63,11 @@ class Surface:
         if r.is_buffer:
             return 0
         return {TYPE.TEXTURE1D: 1, TYPE.TEXTURE3D: 3, TYPE.TEXTURECUBE: 4}.get(TYPE(r.dimension), 2)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Pixels of what is drawn to."""
+        return max(1, self.resource.width >> self.mip), max(1, self.resource.height >> self.mip)
 
     @property
     def swizzle(self) -> str:
@@ -86,6 +93,8 @@ class Surfaces:
         resource = self._device.resources.resources.get(local.hDrvResource)
         if resource is None:
             raise CommandError.params(f"no resource {local.hDrvResource:#x}")
+        if not 0 <= local.dwSubresource < resource.mips * resource.slices:
+            raise CommandError.params(f"subresource {local.dwSubresource} of {resource.mips * resource.slices}")
         if len(self._surfaces) >= MAX_SURFACES:
             raise CommandError.params(f"{MAX_SURFACES} surfaces exist already")
         self.destroy(local.dwSurfaceHandle)
@@ -156,7 +165,7 @@ class Surfaces:
         if view is None:
             view = surface.targets[format] = next(handles)
             arg = D3D10DDIARG_CREATERENDERTARGETVIEW(
-                surface.h_resource, format, TYPE.TEXTURE2D, Tex2D=D3D10DDIARG_TEX_VIEW(0)  # type: ignore[arg-type]
+                surface.h_resource, format, TYPE.TEXTURE2D, Tex2D=D3D10DDIARG_TEX_VIEW(surface.mip, surface.slice)  # type: ignore[arg-type]
             )
             self._device.views.CreateRenderTargetView(0, arg, view, 0)
         return surface, view
@@ -169,7 +178,7 @@ class Surfaces:
         if not surface.depth_view:
             surface.depth_view = next(handles)
             arg = D3D11DDIARG_CREATEDEPTHSTENCILVIEW(
-                surface.h_resource, surface.resource.format, TYPE.TEXTURE2D, Tex2D=D3D10DDIARG_TEX_VIEW(0)  # type: ignore[arg-type]
+                surface.h_resource, surface.resource.format, TYPE.TEXTURE2D, Tex2D=D3D10DDIARG_TEX_VIEW(surface.mip, surface.slice)  # type: ignore[arg-type]
             )
             self._device.views.CreateDepthStencilView(0, arg, surface.depth_view, 0)
         return surface, surface.depth_view

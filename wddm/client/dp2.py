@@ -48,13 +48,16 @@ class Dp2Context(DeviceChild):
         self._next = 1
         self._answers: dict[int, bytes] = {}
 
-    async def create_surface(self, resource: Resource, *, handle: int = 0, format: int = 0) -> int:
+    async def create_surface(self, resource: Resource, *, handle: int = 0, format: int = 0, subresource: int = 0) -> int:
         """D3dCreateSurfaceEx: returns the number by which command buffers name ``resource``; 0 chooses the next one that is free.
 
-        ``format``: D3DFORMAT of a texture whose texels mean what no DXGI format says (P8, L8, A8L8, L16).
+        ``format``: D3DFORMAT of a texture whose texels mean what no DXGI format says (P8, L8, A8L8, L16). ``subresource``: the mip
+        level or cube face that drawing and blits go to; sampling sees all of a texture.
         """
         chosen = handle or self._next
-        message = api.CreateSurfaceEx(context=self.id, surface=chosen, resource=resource.id, format=format)
+        message = api.CreateSurfaceEx(
+            context=self.id, surface=chosen, resource=resource.id, format=format, subresource=subresource
+        )
         await self.device.call(message, Nothing)
         self._next = max(self._next, chosen + 1)
         return chosen

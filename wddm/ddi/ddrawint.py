@@ -52,11 +52,15 @@ class DD_GETDRIVERINFODATA:
 
 @dataclass(slots=True)
 class DD_SURFACE_LOCAL:
-    """A surface: the number by which command buffers name it, the resource behind it, what its texels mean."""
+    """A surface: the number by which command buffers name it, the resource behind it, what its texels mean.
+
+    ``dwSubresource`` is the mip level or cube face (``mip + face * mips``) that is drawn to; a texture is sampled whole.
+    """
 
     dwSurfaceHandle: int
     hDrvResource: int
     ddpfSurface: D3DFORMAT = D3DFORMAT.UNKNOWN
+    dwSubresource: int = 0
 
 
 @dataclass(slots=True)

@@ -445,12 +445,13 @@ class CreateDp2Context(Struct):
 @API.request()
 class CreateSurfaceEx(Struct):
     """D3dCreateSurfaceEx: the number by which command buffers name a resource (0: the surface goes). ``format``: D3DFORMAT, 0 =
-    what the resource's own format says."""
+    what the resource's own format says. ``subresource``: the mip level or face that is drawn to."""
 
     context: U32
     surface: U32
     resource: U32 = 0
     format: U32 = 0
+    subresource: U32 = 0
 
 
 class PrimitivesDrawn(Struct):

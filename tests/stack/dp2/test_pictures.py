@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.stack.dp2.lab import SIZE, TL_VERTEX, LegacyLab, corners
-from wddm import BindFlag, Dp2CommandBuffer, Dp2Error, Format, PrimitiveTopology, Viewport, hlsl
+from wddm import BindFlag, Dp2CommandBuffer, Dp2Error, Format, PrimitiveTopology, ResourceMiscFlag, Viewport, hlsl
 from wddm.ddi.d3dhal import D3DFVF, D3DLIGHTTYPE, D3DQUERYTYPE, D3DTRANSFORMSTATETYPE
 from wddm.ddi.d3dhal import D3DPRIMITIVETYPE as PT
 from wddm.ddi.d3dhal import D3DRENDERSTATETYPE as RS
@@ -343,3 +343,48 @@ async def test_what_is_presented_is_on_the_display(legacy: LegacyLab) -> None:
         assert shot[100, 100, :3].tolist() == [color >> 16 & 255, color >> 8 & 255, color & 255], frame
         assert shot[10, 10, :3].tolist() == [255, 255, 255]
         await legacy.context.destroy_surface(buffer)
+
+
+async def test_mips_and_faces_are_drawn_to_and_sampled(legacy: LegacyLab) -> None:
+    bind = BindFlag.RENDER_TARGET | BindFlag.SHADER_RESOURCE
+    texture = await legacy.device.create_texture2d(width=8, height=8, mip_levels=3, format=Format.B8G8R8A8_UNORM, bind_flags=bind)
+    context = legacy.context
+    whole = await context.create_surface(texture)
+    second = await context.create_surface(texture, subresource=1)
+    commands = Dp2CommandBuffer().color_fill(whole, (0, 0, 8, 8), 0xFFFF0000).generate_mip_sub_levels(whole)
+    await legacy.draw(commands.set_render_target(second).clear(1, 0xFF00FF00))
+    assert (await legacy.ctx.read_texture(texture, 1) == (0, 255, 0, 255)).all()
+    assert (await legacy.ctx.read_texture(texture, 2) == (0, 0, 255, 255)).all()
+    # Two texels to a pixel: mip 1 is what is seen.
+    v = corners(0, 0, 32, 32)
+    v["uv"] *= 8
+    sample = {TSS.COLOROP: TOP.SELECTARG1, TSS.MIPFILTER: 1}
+    await legacy.draw(Dp2CommandBuffer().set_render_target(1).texture(0, whole).texture_stage_states(0, sample).triangle_fan(0, 2), v)
+    assert ((await legacy.pixels()) == 0xFF00FF00).all()
+    # And a blit from it to the top level.
+    await legacy.draw(Dp2CommandBuffer().blt(whole, (0, 0, 4, 4), second, (0, 0, 4, 4)))
+    top = await legacy.ctx.read_texture(texture)
+    assert (top[:4, :4] == (0, 255, 0, 255)).all()
+    assert (top[4:] == (0, 0, 255, 255)).all()
+
+
+async def test_cube_maps_by_reflection(legacy: LegacyLab) -> None:
+    shades = (0xFFFF0000, 0xFF00FF00, 0xFF0000FF, 0xFFFFFF00, 0xFFFF00FF, 0xFF00FFFF)
+    cube = await legacy.device.create_texture2d(
+        width=4, height=4, array_size=6, format=Format.B8G8R8A8_UNORM, bind_flags=BindFlag.RENDER_TARGET | BindFlag.SHADER_RESOURCE,
+        misc_flags=ResourceMiscFlag.TEXTURECUBE,
+    )  # fmt: skip
+    faces = [await legacy.context.create_surface(cube, subresource=face) for face in range(6)]
+    commands = Dp2CommandBuffer()
+    for face, shade in zip(faces, shades, strict=True):
+        commands.set_render_target(face).clear(1, shade)
+    # Camera-space normals as coordinates: the plane's normal looks at the eye, to -z, which is face 5.
+    await legacy.draw(
+        commands.set_render_target(1, 2).set_transform(T.PROJECTION, perspective()).texture(0, faces[0]).render_state(RS.LIGHTING, 0)
+        .texture_stage_states(0, {TSS.COLOROP: TOP.SELECTARG1, TSS.TEXCOORDINDEX: 0x10000}).triangle_fan(0, 2), plane(), VERTEX,
+    )  # fmt: skip
+    assert ((await legacy.pixels()) == shades[5]).all()
+    # The reflection of a ray that comes straight on goes straight back; position as coordinates points ahead.
+    for generated, shade in ((0x30000, shades[5]), (0x20000, shades[4])):
+        await legacy.draw(Dp2CommandBuffer().texture_stage_states(0, {TSS.TEXCOORDINDEX: generated}).triangle_fan(0, 2), plane(), VERTEX)
+        assert (await legacy.pixels())[16, 16] == shade
