@@ -8,17 +8,18 @@ reference engine.
 from __future__ import annotations
 
 import ctypes
+import struct
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from vgpu.engine import Packet, PipelineState
-from vgpu.engine.reference import formats as conversion
-from vgpu.engine.reference.copy import regions
-from wddm.hw.descriptors import ViewDimension, bits_float
+from vgpu.engine.reference import copy as conversion
+from wddm.hw.descriptors import ViewDimension
 from wddm.hw.formats import FORMATS, Format
-from wddm.hw.packets import Op
+from wddm.hw.packets import ClearKind, Op
 
 from .bindings import BUFFERS, ResolvedView
 from .builder import I8, I64, PTR, VOID, Module, Type
@@ -26,44 +27,48 @@ from .builder import I8, I64, PTR, VOID, Module, Type
 if TYPE_CHECKING:
     from .engine import LlvmEngine
 
-_FILL: Final = ctypes.CFUNCTYPE(
-    None, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64
-)
+_FILL: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_uint64] * 7)
 #: Bytes below which one thread fills, or copies, alone: waking another one takes as long as some hundred kilobytes.
 PARALLEL_BYTES: Final = 1 << 20
 PARALLEL_COPY: Final = 2 << 20
 
 
-def compile_fill() -> str:
-    """The IR of ``fill(pointer, pitch, rows, bytes, low, high)``: rows of a repeating 16-byte pattern."""
+def compile_fill(keeps: bool) -> str:
+    """The IR of ``fill(pointer, pitch, rows, bytes, low, high, keep low, keep high)``: rows of a repeating 16-byte pattern.
+
+    ``keeps``: some bits stay as they are; without, the last two arguments are not looked at.
+    """
     m = Module()
-    f = m.function("fill", VOID, [PTR, I64, I64, I64, I64, I64])
-    pointer, pitch, rows, size, low, high = f.arguments
+    f = m.function("fill", VOID, [PTR, *[I64] * 7])
+    pointer, pitch, rows, size, low, high, keep_low, keep_high = f.arguments
     wide = Type("i", 64, 8)
-    pattern = f.pack([low, high, low, high, low, high, low, high])
-    memory = f.array(wide, 1)
+    pattern, keep = f.pack([low, high] * 4), f.pack([keep_low, keep_high] * 4)
+    memory, kept = f.array(wide, 1), f.array(wide, 1)
     f.store(pattern, memory, align=64)
+    f.store(keep, kept, align=64)
     whole = size & -64
     rest = size & 63
     with f.count(0, rows, type=I64) as row:
         start = f.offset(pointer, row * pitch)
         with f.count(0, whole, 64, type=I64) as at:
-            f.store(pattern, start, at, align=1)
+            f.store(f.load(wide, start, at, align=1) & keep | pattern if keeps else pattern, start, at, align=1)
         with f.if_(rest > 0):
             end = f.offset(start, whole)
             with f.count(0, rest, type=I64) as at:
-                f.store(f.load(I8, memory, at), end, at)
+                new = f.load(I8, memory, at)
+                f.store(f.load(I8, end, at) & f.load(I8, kept, at) | new if keeps else new, end, at)
     f.ret()
     return str(m)
 
 
-def _fill(engine: LlvmEngine, pointer: int, pitch: int, rows: int, size: int, element: bytes) -> None:
-    """Fill rows with an element."""
-    function = _FILL(engine.pipelines.part("fill", (), compile_fill)["fill"])
-    pattern = (element * 16)[:16]
-    low, high = int.from_bytes(pattern[:8], "little"), int.from_bytes(pattern[8:], "little")
+def _fill(engine: LlvmEngine, pointer: int, pitch: int, rows: int, size: int, element: bytes, keep: bytes) -> None:
+    """Fill rows with an element but for the bits ``keep``."""
+    keeps = any(keep)
+    function = _FILL(engine.pipelines.part("fill", keeps, lambda: compile_fill(keeps))["fill"])
+    low, high = struct.unpack("<2Q", (element * 16)[:16])
+    keep_low, keep_high = struct.unpack("<2Q", (keep * 16)[:16])
     if engine.threads == 1 or rows < engine.threads or rows * size < PARALLEL_BYTES:
-        function(pointer, pitch, rows, size, low, high)
+        function(pointer, pitch, rows, size, low, high, keep_low, keep_high)
         return
     share = -(-rows // engine.threads)
 
@@ -71,13 +76,13 @@ def _fill(engine: LlvmEngine, pointer: int, pitch: int, rows: int, size: int, el
         first = thread * share
         count = min(share, rows - first)
         if count > 0:
-            function(pointer + first * pitch, pitch, count, size, low, high)
+            function(pointer + first * pitch, pitch, count, size, low, high, keep_low, keep_high)
 
     engine.workers.run(part)
 
 
-def _planes(engine: LlvmEngine, v: ResolvedView, element: bytes) -> None:
-    """Fill every plane that a view sees."""
+def _planes(engine: LlvmEngine, v: ResolvedView, element: bytes, keep: bytes) -> None:
+    """Fill every plane that a view sees, but for the bits ``keep`` of each element."""
     assert v.layout is not None
     view = v.view
     for mip in range(view.first_mip, view.first_mip + view.mip_count):
@@ -85,7 +90,7 @@ def _planes(engine: LlvmEngine, v: ResolvedView, element: bytes) -> None:
             sub = v.layout[mip, layer]
             for sample in range(view.samples):
                 at = v.base + sub.offset + sample * sub.sample_pitch
-                _fill(engine, at, sub.row_pitch, sub.height, sub.width * len(element), element)
+                _fill(engine, at, sub.row_pitch, sub.height, sub.width * len(element), element, keep)
 
 
 def copy(engine: LlvmEngine, to: npt.NDArray[np.uint8], source: npt.NDArray[np.uint8]) -> None:
@@ -104,7 +109,7 @@ def copy(engine: LlvmEngine, to: npt.NDArray[np.uint8], source: npt.NDArray[np.u
 
 def copy_region(engine: LlvmEngine, state: PipelineState, packet: Packet) -> None:
     """COPY_REGION. Raises FaultError."""
-    for to, source in regions(engine.memory, state, packet):
+    for to, source in conversion.regions(engine.memory, state, packet):
         if np.may_share_memory(to, source):
             to[:] = source
         else:
@@ -118,37 +123,46 @@ def _surface(engine: LlvmEngine, state: PipelineState) -> ResolvedView | None:
     return engine.bindings.view(p, write=True)
 
 
+@lru_cache(maxsize=256)
+def _color(format: Format, kind: int, words: tuple[int, ...]) -> bytes:
+    with np.errstate(all="ignore"):
+        return conversion.element(FORMATS[format], kind, list(words)).tobytes()
+
+
+@lru_cache(maxsize=256)
+def _depth_stencil(format: Format, flags: int, depth: int, stencil: int) -> tuple[bytes, bytes]:
+    info = FORMATS[format]
+    with np.errstate(all="ignore"):
+        keep, value = conversion.depth_stencil_bits(info, flags, depth, stencil)
+    return value.to_bytes(info.bytes_per_block, "little"), keep.to_bytes(info.bytes_per_block, "little")
+
+
 def clear_color(engine: LlvmEngine, state: PipelineState, packet: Packet) -> bool:
-    """CLEAR_COLOR of a whole view with floats."""
-    if int(packet["arg"]):
+    """CLEAR_COLOR of a whole view."""
+    kind = int(packet["arg"])
+    if kind & ~int(ClearKind.UINT):
         return False
     v = _surface(engine, state)
     if v is None:
         return False
     info = FORMATS[Format(v.view.format)]
-    if info.is_block or info.pair or not info.channels or info.is_integer or 16 % info.bytes_per_block:
+    if info.is_block or info.pair or not info.channels or 16 % info.bytes_per_block:
         return False
-    with np.errstate(all="ignore"):
-        element = conversion.pack(info, packet["data"][None, :4].astype(np.uint32))[0].tobytes()
-    _planes(engine, v, element)
+    element = _color(info.format, kind, tuple(packet["data"][:4].tolist()))
+    _planes(engine, v, element, bytes(len(element)))
     return True
 
 
 def clear_depth_stencil(engine: LlvmEngine, state: PipelineState, packet: Packet) -> bool:
-    """CLEAR_DEPTH_STENCIL of everything that an element holds."""
+    """CLEAR_DEPTH_STENCIL."""
     flags = int(packet["arg"])
     v = _surface(engine, state)
-    if v is None or flags not in (1, 3):
+    if v is None or flags & ~3:
         return False
     info = FORMATS[Format(v.view.format)]
-    if info.depth is None or info.bytes_per_block == 8 or (info.stencil is not None and flags != 3):
+    if info.depth is None:
         return False
-    depth = np.array([bits_float(int(packet["data"][0]))], np.float32)
-    with np.errstate(all="ignore"):
-        word = int(conversion.depth_to_bits(depth, info.depth)[0])
-    if info.stencil is not None:
-        word |= (int(packet["data"][1]) & 255) << info.stencil.shift
-    _planes(engine, v, word.to_bytes(info.bytes_per_block, "little"))
+    _planes(engine, v, *_depth_stencil(info.format, flags, *packet["data"][:2].tolist()))
     return True
 
 

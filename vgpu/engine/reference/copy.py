@@ -65,7 +65,7 @@ def layers(t: Texture, mip: int) -> int:
 # --- clears -------------------------------------------------------------------------------------------------------------
 
 
-def _element(info: FormatInfo, kind: int, data: list[int]) -> Array:
+def element(info: FormatInfo, kind: int, data: list[int]) -> Array:
     """The bytes of one element: ``data`` are float bits, or integers."""
     words = np.array([data[:4]], np.uint32)
     if kind & ClearKind.UINT:
@@ -92,14 +92,14 @@ def clear_color(memory: Memory, state: PipelineState, p: Packet) -> None:
     if isinstance(target, Buffer):
         if target.view.dimension == ViewDimension.BUFFER:
             cells = target.data.reshape(-1, target.stride)
-            cells[_range(kind, data, len(cells))] = _element(target.info, kind, data)
+            cells[_range(kind, data, len(cells))] = element(target.info, kind, data)
         else:
             words = target.data.view(np.uint32)
             words[_range(kind, data, len(words))] = data[0]
         return
     if target.info.is_block or target.info.pair or not target.info.channels:
         raise refuse(f"clear of {target.info.format.name}")
-    element = _element(target.info, kind, data)
+    value = element(target.info, kind, data)
     for mip in range(target.mips):
         for layer in range(layers(target, mip)):
             for sample in range(target.shape.samples):
@@ -107,7 +107,7 @@ def clear_color(memory: Memory, state: PipelineState, p: Packet) -> None:
                 if kind & ClearKind.RECTANGLE:
                     left, top, right, bottom = (_signed(v) for v in data[4:8])
                     cells = cells[max(top, 0) : max(bottom, 0), max(left, 0) : max(right, 0)]
-                _fill(cells, element)
+                _fill(cells, value)
 
 
 def _range(kind: int, data: list[int], count: int) -> slice:
@@ -127,6 +127,21 @@ def _signed(value: int) -> int:
     return value - (1 << 32) if value >> 31 else value
 
 
+def depth_stencil_bits(info: FormatInfo, arg: int, depth: int, stencil: int) -> tuple[int, int]:
+    """What a clear keeps of an element, and the bits that it sets. ``depth``: bits of a float."""
+    keep = value = 0
+    z = np.array([bits_float(depth)], np.float32)
+    assert info.depth is not None
+    planes = [(info.depth, arg & 1, int(formats.depth_to_bits(z, info.depth)[0])), (info.stencil, arg & 2, stencil & 0xFF)]
+    for channel, cleared, bits in planes:
+        if channel is not None:
+            if cleared:
+                value |= bits << channel.shift
+            else:
+                keep |= ((1 << channel.bits) - 1) << channel.shift
+    return keep, value
+
+
 def clear_depth_stencil(memory: Memory, state: PipelineState, p: Packet) -> None:
     """CLEAR_DEPTH_STENCIL."""
     arg = int(p["arg"])
@@ -136,18 +151,7 @@ def clear_depth_stencil(memory: Memory, state: PipelineState, p: Packet) -> None
     info = target.info
     if info.depth is None:
         raise refuse(f"depth-stencil clear of {info.format.name}")
-    keep, value = 0, 0
-    z = np.array([bits_float(int(p["data"][0]))], np.float32)
-    planes = [
-        (info.depth, arg & 1, int(formats.depth_to_bits(z, info.depth)[0])),
-        (info.stencil, arg & 2, int(p["data"][1]) & 0xFF),
-    ]
-    for channel, cleared, bits in planes:
-        if channel is not None:
-            if cleared:
-                value |= bits << channel.shift
-            else:
-                keep |= ((1 << channel.bits) - 1) << channel.shift
+    keep, value = depth_stencil_bits(info, arg, int(p["data"][0]), int(p["data"][1]))
     size = info.bytes_per_block
     kept, new = (np.frombuffer(v.to_bytes(size, "little"), f"u{size}")[0] for v in (keep, value))
     for mip in range(target.mips):
