@@ -11,6 +11,7 @@ from umd.dp2.errors import CommandError
 from umd.dp2.fixed import world_key
 from umd.dp2.formats import MAX_STREAMS
 from umd.dp2.parser import OP, Command
+from umd.dp2.patches import Patches
 from umd.dp2.programs import Programs
 from umd.dp2.queries import Queries
 from umd.dp2.state import RS, TSS, USER_MEMORY, Key, Kind, State
@@ -63,11 +64,14 @@ def _frozen(record: Any) -> Any:
 class StateCommands:
     """Handlers by opcode."""
 
-    def __init__(self, state: State, surfaces: Surfaces, programs: Programs, queries: Queries) -> None:
+    def __init__(
+        self, state: State, surfaces: Surfaces, programs: Programs, queries: Queries, patches: Patches
+    ) -> None:
         self._state = state
         self._surfaces = surfaces
         self._programs = programs
         self._queries = queries
+        self._patches = patches
         self._rstates: Any = None
         none = self._nothing
         self.handlers: dict[OP, Callable[[Command], None]] = {
@@ -145,6 +149,8 @@ class StateCommands:
                 raise CommandError.params(f"render state {code} of {D3DHAL_MAX_RSTATES}")
             self._state.put(Kind.RENDERSTATE, code, 0, value)
             self._legacy(code, value)
+            if code == RS.DELETERTPATCH and not self._state.recording:
+                self._patches.delete(value)
             if not self._state.recording:
                 self._tell(code, value)
 

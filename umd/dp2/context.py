@@ -17,6 +17,7 @@ from umd.dp2.commands import StateCommands
 from umd.dp2.errors import D3DERR_COMMAND_UNPARSED, DD_OK, CommandError
 from umd.dp2.formats import VertexFormat, fvf_format
 from umd.dp2.parser import HEADER_SIZE, OP, Command, UnknownCommand, parse
+from umd.dp2.patches import Patches, tessellate
 from umd.dp2.primitives import (
     PRIMITIVE_COMMANDS,
     TOPOLOGIES,
@@ -35,7 +36,7 @@ from umd.dp2.state import RS, USER_MEMORY, Kind, State
 from umd.dp2.surfaces import Surfaces
 from umd.errors import DeviceError
 from umd.memory import Allocation
-from wddm.ddi.d3dhal import D3DFILLMODE, D3DHAL_DRAWPRIMITIVES2DATA, D3DHALDP2, D3DPRIMITIVETYPE
+from wddm.ddi.d3dhal import D3DFILLMODE, D3DHAL_DRAWPRIMITIVES2DATA, D3DHALDP2, D3DPRIMITIVETYPE, RTPATCHFLAG
 from wddm.ddi.ddrawint import ParseUnknownCommand
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ class Context:
         self.renderer = Renderer(device, self.state, self.surfaces, self.programs)
         self.blits = Blits(device, self.state, self.surfaces, self.renderer)
         self.queries = Queries(device)
-        self.commands = StateCommands(self.state, self.surfaces, self.programs, self.queries)
+        self.patches = Patches(device.core)
+        self.commands = StateCommands(self.state, self.surfaces, self.programs, self.queries, self.patches)
         self._parse_unknown = parse_unknown
         self._data: D3DHAL_DRAWPRIMITIVES2DATA
         self._vertex_size = 0
@@ -79,6 +81,8 @@ class Context:
             OP.COLORFILL: self._each(self.blits.colorfill),
             OP.GENERATEMIPSUBLEVELS: self._each(self.blits.generate_mips),
             OP.ISSUEQUERY: self._issue,
+            OP.DRAWRECTPATCH: self._draw_patch,
+            OP.DRAWTRIPATCH: self._draw_patch,
         }
 
     @staticmethod
@@ -133,7 +137,7 @@ class Context:
                 continue
             handler = self._handlers.get(command.op)
             if handler is None:
-                # DEVIATES: patches (DRAWRECTPATCH, DRAWTRIPATCH) and COMPOSERECTS are refused with DDERR_UNSUPPORTED.
+                # DEVIATES: COMPOSERECTS is refused with DDERR_UNSUPPORTED.
                 raise CommandError.unsupported(f"{command.op.name} is not supported")
             pending = handler(command)
             if isawaitable(pending):
@@ -296,6 +300,21 @@ class Context:
         await self.renderer.draw_indexed(
             format, sources, TOPOLOGIES[D3DPRIMITIVETYPE(type)], (buffer, stride, offset), count, base
         )
+
+    async def _draw_patch(self, command: Command) -> None:
+        """DRAWRECTPATCH and DRAWTRIPATCH; streams count only where a patch is defined."""
+        for e, tail in zip(command.each, command.tails, strict=True):
+            format, sources = None, {}
+            if int(e["Flags"]) & RTPATCHFLAG.HASINFO:
+                format = self.programs.format(self.state)
+                sources = await self._sources(format)
+            found = await self.patches.find(e, tail, command.op is OP.DRAWRECTPATCH, format, sources)
+            if found is None:
+                continue
+            patch, segments = found
+            data, triangles = tessellate(patch, segments, self.state.render_float(RS.PATCHSEGMENTS))
+            source = Source(await self._inline(memoryview(data)), patch.format.size(0), 0)
+            await self.renderer.draw(patch.format, {0: source}, triangles)
 
     async def _issue(self, command: Command) -> None:
         handle = self.state.get(Kind.TARGET, 0)

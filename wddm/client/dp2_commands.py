@@ -289,6 +289,26 @@ class Dp2CommandBuffer:
         """CLIPPEDTRIANGLEFAN."""
         return self._records(OP.CLIPPEDTRIANGLEFAN, [(byte, edges, count)])
 
+    def _patch(self, op: OP, handle: int, info: Sequence[int] | None, segments: Sequence[float] | None) -> Self:
+        flags = d3dhal.RTPATCHFLAG.NONE
+        flags |= d3dhal.RTPATCHFLAG.HASSEGS if segments is not None else 0
+        flags |= d3dhal.RTPATCHFLAG.HASINFO if info is not None else 0
+        parts = [struct.pack(f"<{len(segments)}f", *segments)] if segments is not None else []
+        parts += [struct.pack(f"<{len(info)}I", *info)] if info is not None else []
+        return self.command(op, 1, struct.pack("<II", handle, flags), *parts)
+
+    def draw_rect_patch(
+        self, handle: int = 0, info: Sequence[int] | None = None, segments: Sequence[float] | None = None
+    ) -> Self:
+        """DRAWRECTPATCH: info = first column, first row, width, height, stride, D3DBASISTYPE, D3DDEGREETYPE; four segments."""
+        return self._patch(OP.DRAWRECTPATCH, handle, info, segments)
+
+    def draw_tri_patch(
+        self, handle: int = 0, info: Sequence[int] | None = None, segments: Sequence[float] | None = None
+    ) -> Self:
+        """DRAWTRIPATCH: info = first vertex, vertices, D3DBASISTYPE, D3DDEGREETYPE; three segments."""
+        return self._patch(OP.DRAWTRIPATCH, handle, info, segments)
+
     # ----- shaders ---------------------------------------------------------------------------------------------------------
 
     def create_vertex_shader(self, handle: int, declaration: bytes, code: bytes = b"") -> Self:
