@@ -181,21 +181,61 @@ _BUFFERS: Final = (ViewDimension.BUFFER, ViewDimension.RAW_BUFFER, ViewDimension
 _CONTROL: Final = range(Op.IF, Op.RETC + 1)
 
 _OPS: Final = max(Op) + 1
+_ALL_MODS, _ALL_FLAGS, _ALL_SYNC = (int(sum(flags)) for flags in (Mod, ProgramFlag, SyncFlag))
+_LAST_STAGE, _LAST_ATOMIC = int(max(Stage)), int(max(AtomicOp))
+_MASK_LENGTH: Final = np.array([m.bit_length() for m in range(16)])
 _VALID: Final = np.zeros(_OPS, bool)
 _STAGES: Final = np.zeros(_OPS, np.uint32)
 _CONDITION: Final = np.zeros(_OPS, bool)
-_DST: Final = np.zeros(_OPS, "<U12")
-_SRC: Final = np.zeros((_OPS, 4), "<U12")
-_AUX: Final = np.zeros(_OPS, "<U12")
-_AUX2: Final = np.zeros(_OPS, "<U12")
 for _op, _s in SIGNATURES.items():
     _VALID[_op], _STAGES[_op], _CONDITION[_op] = True, _s.stages, _s.condition
-    _DST[_op], _AUX[_op], _AUX2[_op] = _s.dst, _s.aux, _s.aux2
-    for _i, _t in enumerate(_s.src):
-        _SRC[_op, _i] = _t
+#: For each stage, which system registers it has.
+_SYSTEM: Final = np.zeros((len(Stage), 64), bool)
+for _register, _where in SYSTEM_STAGES.items():
+    _SYSTEM[[s for s in Stage if _where >> s & 1], _register] = True
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
+
+
+class _Column:
+    """One part of the signatures as a number for each operation."""
+
+    def __init__(self, rules: dict[Op, str]) -> None:
+        self.numbers = {rule: i for i, rule in enumerate(sorted({"", *rules.values()}))}
+        self.by_op = np.zeros(_OPS, np.uint8)
+        for op, rule in rules.items():
+            self.by_op[op] = self.numbers[rule]
+
+
+class _Rules:
+    """The same part of the signature of each instruction of a program."""
+
+    def __init__(self, column: _Column, ops: npt.NDArray[np.uint16]) -> None:
+        self._numbers = column.numbers
+        self.codes: npt.NDArray[np.uint8] = column.by_op[ops]
+        self._count = np.bincount(self.codes, minlength=len(column.numbers)).tolist()
+
+    def of(self, *names: str) -> Bools | None:
+        """The instructions that have one of these rules; None: there are none."""
+        found: Bools | None = None
+        for name in names:
+            number = self._numbers.get(name)
+            if number is not None and self._count[number]:
+                here = self.codes == number
+                found = here if found is None else found | here
+        return found
+
+    def which(self, *names: str) -> Bools:
+        """The same, always an array."""
+        found = self.of(*names)
+        return np.zeros(len(self.codes), bool) if found is None else found
+
+
+_DST: Final = _Column({op: s.dst for op, s in SIGNATURES.items()})
+_SRC: Final = [_Column({op: s.src[i] if i < len(s.src) else "" for op, s in SIGNATURES.items()}) for i in range(4)]
+_AUX: Final = _Column({op: s.aux for op, s in SIGNATURES.items()})
+_AUX2: Final = _Column({op: s.aux2 for op, s in SIGNATURES.items()})
 
 
 def check(program: ShaderProgram) -> None:
@@ -239,14 +279,14 @@ class _Checker:
     def _header(self) -> None:
         p = self.program
         for name, value, limit in (
-            ("stage", p.stage, max(Stage)),
+            ("stage", p.stage, _LAST_STAGE),
             ("temp_count", p.temp_count, MAX_TEMPS),
             ("literals", len(p.literals), MAX_LITERALS),
             ("immediate constants", len(p.icb), MAX_ARRAY_DWORDS),
             ("instructions", len(p.instructions), MAX_INSTRUCTIONS),
             ("shared_bytes", p.shared_bytes, MAX_SHARED if p.stage == Stage.COMPUTE else 0),
             ("patch_entry", p.patch_entry, len(p.instructions) if p.stage == Stage.HULL else 0),
-            ("flags", p.flags, sum(ProgramFlag)),
+            ("flags", p.flags, _ALL_FLAGS),
             ("declarations", len(p.declarations), 4096),
         ):
             if not 0 <= value <= limit:
@@ -360,71 +400,100 @@ class _Checker:
             name = Op(op).name if op < _OPS and _VALID[op] else f"op {op}"
             raise IsaError(f"instruction {i} {name}: {why}")
 
+    def _having(self, *ops: Op) -> Bools | None:
+        """The instructions of these operations; None: there are none."""
+        found: Bools | None = None
+        for op in ops:
+            if self.counts[op]:
+                here = self.ops == int(op)
+                found = here if found is None else found | here
+        return found
+
     def _instructions(self) -> None:
         rows, ops, stage = self.program.instructions, self.ops, self.program.stage
         self._fail(ops >= _OPS, "unknown operation")
         self._fail(~_VALID[ops], "unknown operation")
         self._fail(_STAGES[ops] >> np.uint32(stage) & 1 == 0, f"not in a {Stage(stage).name.lower()} program")
+        self.counts = np.bincount(ops, minlength=_OPS).tolist()
+        dst = _Rules(_DST, ops)
         mods = rows["mods"].astype(np.int64)
-        dst, src = _DST[ops], _SRC[ops]
-        self._fail(mods & ~int(sum(Mod)) != 0, "unknown modifier")
-        self._fail((mods & Mod.TEST_ZERO != 0) & ~_CONDITION[ops], "TEST_ZERO without a condition")
-        self._fail((mods & Mod.SATURATE != 0) & (dst != "f") & (dst != "d"), "SATURATE of a result that is no float")
+        if mods.any():
+            self._fail(mods & ~_ALL_MODS != 0, "unknown modifier")
+            self._fail((mods & int(Mod.TEST_ZERO) != 0) & ~_CONDITION[ops], "TEST_ZERO without a condition")
+            self._fail((mods & int(Mod.SATURATE) != 0) & ~dst.which("f", "d"), "SATURATE of a result that is no float")
         aux, aux2 = rows["aux"].astype(np.int64), rows["aux2"].astype(np.int64)
-        self._aux(aux, aux2)
-        slot, mask = aux & 0xFF, aux >> 16 & 15
-        mask_length = np.array([0, 1, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4])[mask]
+        rule, rule2 = _Rules(_AUX, ops), _Rules(_AUX2, ops)
+        self._aux(rule, aux)
+        self._aux2(rule2, aux2)
+        slot = aux & 0xFF
+        mask_length = _MASK_LENGTH[aux >> 16 & 15]
         self._destination(rows["dst"].astype(np.int64), dst, mask_length)
-        uav = _AUX[ops] == "uav"
-        address = np.where(uav, self.uavs[slot], self.resources[slot])
-        kinds = np.where(uav, self.uav_kinds[slot], self.resource_kinds[slot])
-        gradient = np.where(kinds == ViewDimension.TEXTURECUBE, 3, np.minimum(kinds - ViewDimension.TEXTURE1D + 1, 3))
-        atomic_address = np.where(np.isin(kinds, (ViewDimension.RAW_BUFFER, ViewDimension.STRUCTURED_BUFFER)), 0, address)
-        lengths = {"a": address, "g": gradient, "w": mask_length, "2": np.int64(2), "4": np.int64(4), "u": atomic_address}
+        uav = rule.of("uav")
+        address, kinds = self.resources[slot], self.resource_kinds[slot]
+        if uav is not None:
+            address, kinds = np.where(uav, self.uavs[slot], address), np.where(uav, self.uav_kinds[slot], kinds)
+        sources = rows["src"].astype(np.int64)
+        lengths = {"a": address, "w": mask_length}
         for s in range(4):
-            self._source(s, rows["src"][:, s].astype(np.int64), src[:, s], lengths)
-        self._dimensions(kinds, rows)
+            self._source(s, sources[:, s], lengths, kinds)
+        self._dimensions(rule, rule2, kinds, aux, aux2, sources)
 
-    def _aux(self, aux: Ints, aux2: Ints) -> None:
-        ops = self.ops
-        rule = _AUX[ops]
-        slot, high = aux & 0xFF, aux >> 8
-        self._fail((rule == "") & (aux != 0), "aux must be zero")
-        arrays = np.zeros(4096, bool)
-        arrays[list(self.arrays)] = True
-        self._fail((rule == "array") & ((aux >= 4096) | ~arrays[np.minimum(aux, 4095)]), "no such array")
-        self._fail((rule == "constant") & (aux >= 15), "constant buffer slot out of range")
-        self._fail((rule == "sync") & (aux & ~int(sum(SyncFlag)) != 0), "unknown barrier flag")
-        if self.program.stage == Stage.PIXEL:
-            self._fail((rule == "sync") & (aux != SyncFlag.UAV_GLOBAL), "a pixel program has only the global barrier")
-        self._fail((rule == "stream") & (aux >= 4), "stream out of range")
-        self._fail((rule == "mask") & (aux & ~0xF0000 != 0), "reserved bits in aux")
-        self._fail(np.isin(rule, ("resource", "uav", "rasterizer")) & (aux & ~0xF00FF != 0), "reserved bits in aux")
-        self._fail((rule == "sample") & (aux & ~0xF0FFF != 0), "reserved bits in aux")
-        self._fail((rule == "gather") & (aux & ~0x3F0FFF != 0), "reserved bits in aux")
-        needs = np.isin(rule, ("resource", "sample", "gather")) | (rule == "rasterizer") & (slot != 255)
-        self._fail(needs & (self.resources[slot] == 0), "resource slot that is not declared")
-        self._fail((rule == "uav") & (self.uavs[slot] == 0), "UAV slot that is not declared")
-        self._fail(np.isin(rule, ("sample", "gather")) & (high & 15 >= 16), "sampler out of range")
-        counter = np.isin(ops, (Op.UAV_COUNTER_INC, Op.UAV_COUNTER_DEC))
-        self._fail(counter & ~self.uav_counters[slot], "UAV without a counter")
-        rule2 = _AUX2[ops]
-        self._fail((rule2 == "") & (aux2 != 0), "aux2 must be zero")
-        self._fail((rule2 == "offsets") & (aux2 >> 24 != 0), "reserved bits in aux2")
-        self._fail((rule2 == "control2") & ((aux2 & 0xFFFFFF != 0) | (aux2 >> 24 > 2)), "unknown control")
-        self._fail((rule2 == "control1") & ((aux2 & 0xFFFFFF != 0) | (aux2 >> 24 > 1)), "unknown control")
-        self._fail((rule2 == "atomic") & (aux2 > max(AtomicOp)), "unknown atomic operation")
+    def _aux(self, rule: _Rules, aux: Ints) -> None:
+        slot = aux & 0xFF
+        if (none := rule.of("")) is not None:
+            self._fail(none & (aux != 0), "aux must be zero")
+        if (array := rule.of("array")) is not None:
+            arrays = np.zeros(4096, bool)
+            arrays[list(self.arrays)] = True
+            self._fail(array & ((aux >= 4096) | ~arrays[np.minimum(aux, 4095)]), "no such array")
+        if (constant := rule.of("constant")) is not None:
+            self._fail(constant & (aux >= 15), "constant buffer slot out of range")
+        if (sync := rule.of("sync")) is not None:
+            self._fail(sync & (aux & ~_ALL_SYNC != 0), "unknown barrier flag")
+            if self.program.stage == Stage.PIXEL:
+                self._fail(sync & (aux != int(SyncFlag.UAV_GLOBAL)), "a pixel program has only the global barrier")
+        if (stream := rule.of("stream")) is not None:
+            self._fail(stream & (aux >= 4), "stream out of range")
+        for names, bits in (
+            (("mask",), 0xF0000), (("resource", "uav", "rasterizer"), 0xF00FF), (("sample",), 0xF0FFF), (("gather",), 0x3F0FFF),
+        ):  # fmt: skip
+            if (here := rule.of(*names)) is not None:
+                self._fail(here & (aux & ~bits != 0), "reserved bits in aux")
+        if (needs := rule.of("resource", "sample", "gather", "rasterizer")) is not None:
+            if (rasterizer := rule.of("rasterizer")) is not None:
+                needs = needs & ~(rasterizer & (slot == 255))
+            self._fail(needs & (self.resources[slot] == 0), "resource slot that is not declared")
+        if (uav := rule.of("uav")) is not None:
+            self._fail(uav & (self.uavs[slot] == 0), "UAV slot that is not declared")
+        if (counter := self._having(Op.UAV_COUNTER_INC, Op.UAV_COUNTER_DEC)) is not None:
+            self._fail(counter & ~self.uav_counters[slot], "UAV without a counter")
 
-    def _destination(self, word: Ints, rule: npt.NDArray[np.str_], mask_length: Ints) -> None:
+    def _aux2(self, rule: _Rules, aux2: Ints) -> None:
+        if not aux2.any():
+            return
+        self._fail(rule.which("") & (aux2 != 0), "aux2 must be zero")
+        self._fail(rule.which("offsets") & (aux2 >> 24 != 0), "reserved bits in aux2")
+        self._fail(rule.which("control2") & ((aux2 & 0xFFFFFF != 0) | (aux2 >> 24 > 2)), "unknown control")
+        self._fail(rule.which("control1") & ((aux2 & 0xFFFFFF != 0) | (aux2 >> 24 > 1)), "unknown control")
+        self._fail(rule.which("atomic") & (aux2 > _LAST_ATOMIC), "unknown atomic operation")
+
+    def _destination(self, word: Ints, rule: _Rules, mask_length: Ints) -> None:
         kind, index = word >> 28, word & INDEX_MASK
-        self._fail((rule == "") & (word != 0), "has no destination")
-        written = (rule != "") & ~((rule == "i?") & (word == 0))
+        none = rule.which("")
+        self._fail(none & (word != 0), "has no destination")
+        written = ~none
+        if (optional := rule.of("i?")) is not None:
+            written &= ~(optional & (word == 0))
         self._fail(written & (word & (NEGATE | ABSOLUTE) != 0), "modifier on the destination")
-        scalar = np.isin(rule, ("f", "i", "i?"))
-        self._fail(written & (kind != Kind.TEMP) & ~(scalar & (kind == Kind.OUTPUT)), "destination is no register")
-        length = np.where(rule == "d", 2, np.where(rule == "m", mask_length, 1))
-        self._fail(written & (kind == Kind.TEMP) & (index + length > self.program.temp_count), "destination beyond temp_count")
-        self._fail(written & (kind == Kind.OUTPUT) & ~self._output_declared(index), "output register that is not declared")
+        temp, output = kind == int(Kind.TEMP), kind == int(Kind.OUTPUT)
+        self._fail(written & ~temp & ~(rule.which("f", "i", "i?") & output), "destination is no register")
+        last = index + 1
+        if (double := rule.of("d")) is not None:
+            last = last + double
+        if (vector := rule.of("m")) is not None:
+            last = np.where(vector, index + mask_length, last)
+        self._fail(written & temp & (last > self.program.temp_count), "destination beyond temp_count")
+        self._fail(written & output & ~self._output_declared(index), "output register that is not declared")
 
     def _output_declared(self, index: Ints) -> Bools:
         register = index >> 2
@@ -436,75 +505,109 @@ class _Checker:
         result: Bools = inside & table
         return result
 
-    def _source(self, s: int, word: Ints, rule: npt.NDArray[np.str_], lengths: dict[str, Ints | np.int64]) -> None:
+    def _source(self, s: int, word: Ints, lengths: dict[str, Ints], kinds: Ints) -> None:
         program, n = self.program, "abce"[s]
-        optional = np.char.endswith(rule, "?")
-        base = np.char.rstrip(rule, "?")
+        rule = _Rules(_SRC[s], self.ops)
+        present, absent = word != 0, rule.which("")
+        self._fail(absent & present, f"has no source {n}")
+        used = ~absent
+        if (optional := rule.of("i?")) is not None:
+            used &= ~optional | present
+        if s == 1 and (inputs := self._having(Op.LOAD_INPUT)) is not None:
+            if program.stage in (Stage.HULL, Stage.DOMAIN, Stage.GEOMETRY):
+                self._fail(~used & inputs, "inputs of this stage are an array")
+            else:
+                self._fail(used & inputs, "inputs of this stage are no array")
+        if not used.any():
+            return
         kind, index = word >> 28, word & INDEX_MASK
-        negate, absolute = word & NEGATE != 0, word & ABSOLUTE != 0
-        self._fail((rule == "") & (word != 0), f"has no source {n}")
-        used = (rule != "") & ~(optional & (word == 0))
-        length = np.ones(len(word), np.int64)
-        vector = np.zeros(len(word), bool)
-        for name, size in lengths.items():
-            length = np.where(base == name, size, length)
-            vector |= base == name
-        if "u" in lengths:
-            vector &= ~((base == "u") & (length == 0))
-            length = np.where((base == "u") & (length == 0), 1, length)
-        self._fail(used & vector & (kind != Kind.TEMP), f"source {n} is a vector and no TEMP")
-        self._fail(used & vector & (negate | absolute), f"modifier on vector source {n}")
-        self._fail(used & (base == "input") & (kind != Kind.INPUT), f"source {n} must be an input")
-        self._fail(used & ~np.isin(base, ("f", "r", "d", "input")) & absolute, f"absolute value of integer source {n}")
-        self._fail(used & ((kind < Kind.TEMP) | (kind > Kind.SYSTEM)), f"source {n} cannot be read")
-        length = np.where(base == "d", 2, length)
-        self._fail(used & (kind == Kind.TEMP) & (index + length > program.temp_count), f"source {n} beyond temp_count")
-        literal = used & (kind == Kind.LITERAL)
-        self._fail(literal & (index + length > len(program.literals)), f"source {n} beyond the literals")
-        constant = used & (kind == Kind.CONSTANT)
-        self._fail(constant & ((index >> 14 >= 15) | ((index & 0x3FFF) + length > 1 << 14)), f"source {n} is no constant")
-        reads_input = used & (kind == Kind.INPUT)
-        if program.stage not in (Stage.VERTEX, Stage.PIXEL):
-            self._fail(reads_input, "inputs of this stage are read with LOAD_INPUT")
-        last = index + length - 1 >> 2
-        table = self.registers[Kind.INPUT][np.minimum(last, 63)] & self.registers[Kind.INPUT][np.minimum(index >> 2, 63)]
-        self._fail(reads_input & ((last >= 64) | ~table), f"source {n}: input register that is not declared")
-        system = used & (kind == Kind.SYSTEM)
-        allowed = np.zeros(64, bool)
-        allowed[[r for r in SystemRegister if SYSTEM_STAGES[r] >> program.stage & 1]] = True
-        self._fail(system & ((index >= 64) | ~allowed[np.minimum(index, 63)]), f"source {n}: system register of another stage")
-        self._fail(system & (length > 1), f"source {n}: a system register is one dword")
-        if program.stage not in (Stage.HULL, Stage.DOMAIN, Stage.GEOMETRY) and s == 1:
-            self._fail(used & (self.ops == Op.LOAD_INPUT), "inputs of this stage are no array")
-        if program.stage in (Stage.HULL, Stage.DOMAIN, Stage.GEOMETRY) and s == 1:
-            self._fail(~used & (self.ops == Op.LOAD_INPUT), "inputs of this stage are an array")
+        length, vector = self._lengths(rule, lengths, kinds)
+        temp = kind == int(Kind.TEMP)
+        if (vector := vector & used).any():
+            self._fail(vector & ~temp, f"source {n} is a vector and no TEMP")
+            self._fail(vector & (word & (NEGATE | ABSOLUTE) != 0), f"modifier on vector source {n}")
+        if (of_input := rule.of("input")) is not None:
+            self._fail(used & of_input & (kind != int(Kind.INPUT)), f"source {n} must be an input")
+        absolute = used & (word & ABSOLUTE != 0)
+        if absolute.any():
+            self._fail(absolute & ~rule.which("f", "r", "d", "input"), f"absolute value of integer source {n}")
+        self._fail(used & ((kind < int(Kind.TEMP)) | (kind > int(Kind.SYSTEM))), f"source {n} cannot be read")
+        last = index + length
+        self._fail(used & temp & (last > program.temp_count), f"source {n} beyond temp_count")
+        self._fail(used & (kind == int(Kind.LITERAL)) & (last > len(program.literals)), f"source {n} beyond the literals")
+        constant = used & (kind == int(Kind.CONSTANT))
+        if constant.any():
+            self._fail(constant & ((index >> 14 >= 15) | ((index & 0x3FFF) + length > 1 << 14)), f"source {n} is no constant")
+        reads_input = used & (kind == int(Kind.INPUT))
+        if reads_input.any():
+            if program.stage not in (Stage.VERTEX, Stage.PIXEL):
+                self._fail(reads_input, "inputs of this stage are read with LOAD_INPUT")
+            end, inputs = last - 1 >> 2, self.registers[Kind.INPUT]
+            table = inputs[np.minimum(end, 63)] & inputs[np.minimum(index >> 2, 63)]
+            self._fail(reads_input & ((end >= 64) | ~table), f"source {n}: input register that is not declared")
+        system = used & (kind == int(Kind.SYSTEM))
+        if system.any():
+            allowed = _SYSTEM[program.stage][np.minimum(index, 63)]
+            self._fail(system & ((index >= 64) | ~allowed), f"source {n}: system register of another stage")
+            self._fail(system & (length > 1), f"source {n}: a system register is one dword")
 
-    def _dimensions(self, kinds: Ints, rows: npt.NDArray[np.void]) -> None:
+    def _lengths(self, rule: _Rules, lengths: dict[str, Ints], kinds: Ints) -> tuple[Ints, Bools]:
+        """Consecutive dwords of each source, and which sources are vectors of temps."""
+        length, vector = np.ones(len(kinds), np.int64), np.zeros(len(kinds), bool)
+
+        def put(where: Bools | None, size: Ints | int) -> None:
+            nonlocal length, vector
+            if where is not None:
+                length, vector = np.where(where, size, length), vector | where
+
+        put(rule.of("a"), lengths["a"])
+        put(rule.of("w"), lengths["w"])
+        put(rule.of("2"), 2)
+        put(rule.of("4"), 4)
+        if (gradient := rule.of("g")) is not None:
+            first = int(ViewDimension.TEXTURE1D)
+            put(gradient, np.where(kinds == int(ViewDimension.TEXTURECUBE), 3, np.minimum(kinds - first + 1, 3)))
+        if (atomic := rule.of("u")) is not None:
+            # Raw and structured buffers are addressed by one number.
+            buffer = (kinds == int(ViewDimension.RAW_BUFFER)) | (kinds == int(ViewDimension.STRUCTURED_BUFFER))
+            put(atomic & ~buffer & (lengths["a"] != 0), lengths["a"])
+        if (double := rule.of("d")) is not None:
+            length = np.where(double, 2, length)
+        return length, vector
+
+    def _dimensions(self, rule: _Rules, rule2: _Rules, kinds: Ints, aux: Ints, aux2: Ints, sources: Ints) -> None:
         """Operations against what their slot was declared to be."""
-        ops = self.ops
-        aux = rows["aux"].astype(np.int64)
-        rule = _AUX[ops]
-        texture = kinds >= ViewDimension.TEXTURE1D
-        cube, volume = kinds == ViewDimension.TEXTURECUBE, kinds == ViewDimension.TEXTURE3D
-        raw, structured = kinds == ViewDimension.RAW_BUFFER, kinds == ViewDimension.STRUCTURED_BUFFER
-        self._fail(np.isin(rule, ("sample", "gather")) & ~texture, "samples something that is no texture")
-        self._fail((rule == "gather") & ((kinds == ViewDimension.TEXTURE1D) | volume), "gathers from a 1D or 3D texture")
-        compare = np.isin(ops, (Op.SAMPLE_COMPARE, Op.SAMPLE_COMPARE_LZ))
-        self._fail(compare & volume, "compares with a 3D texture")
-        self._fail(cube & (rows["aux2"] & 0xFFFFFF != 0) & (_AUX2[ops] == "offsets"), "offsets in a cube")
-        self._fail(np.isin(ops, (Op.LOAD, Op.UAV_LOAD, Op.UAV_STORE)) & (raw | structured | cube), "no typed access to this slot")
-        self._fail(np.isin(ops, (Op.RESINFO, Op.UAV_RESINFO)) & ~texture, "asks the size of something that is no texture")
-        self._fail(np.isin(ops, (Op.BUFINFO, Op.UAV_BUFINFO)) & texture, "asks the size of something that is no buffer")
-        self._fail(np.isin(ops, (Op.LOAD_RAW, Op.UAV_LOAD_RAW, Op.UAV_STORE_RAW)) & ~raw, "slot is no raw buffer")
-        through = np.isin(ops, (Op.LOAD_STRUCTURED, Op.UAV_LOAD_STRUCTURED, Op.UAV_STORE_STRUCTURED))
-        self._fail(through & ~structured, "slot is no structured buffer")
-        sampleinfo = (rule == "rasterizer") & (aux & 0xFF != 255)
-        self._fail(sampleinfo & (kinds != ViewDimension.TEXTURE2D), "asks for the samples of something that has none")
-        atomic = ops == Op.UAV_ATOMIC
-        has_b = rows["src"][:, 1] != 0
-        self._fail(atomic & (structured != has_b), "byte offset goes with structured buffers alone")
-        exchange = (_AUX2[ops] == "atomic") & (rows["aux2"] == AtomicOp.COMPARE_EXCHANGE)
-        self._fail((_AUX2[ops] == "atomic") & (exchange != (rows["src"][:, 3] != 0)), "COMPARE_EXCHANGE alone has a compare value")
+        if (any_atomic := rule2.of("atomic")) is not None:
+            exchange = any_atomic & (aux2 == int(AtomicOp.COMPARE_EXCHANGE))
+            self._fail(any_atomic & (exchange != (sources[:, 3] != 0)), "COMPARE_EXCHANGE alone has a compare value")
+        if not kinds.any() and rule.of("rasterizer") is None:
+            return
+        dimension = ViewDimension
+        texture = kinds >= int(dimension.TEXTURE1D)
+        cube, volume = kinds == int(dimension.TEXTURECUBE), kinds == int(dimension.TEXTURE3D)
+        raw, structured = kinds == int(dimension.RAW_BUFFER), kinds == int(dimension.STRUCTURED_BUFFER)
+        if (samples := rule.of("sample", "gather")) is not None:
+            self._fail(samples & ~texture, "samples something that is no texture")
+        if (gathers := rule.of("gather")) is not None:
+            self._fail(gathers & ((kinds == int(dimension.TEXTURE1D)) | volume), "gathers from a 1D or 3D texture")
+        if (compare := self._having(Op.SAMPLE_COMPARE, Op.SAMPLE_COMPARE_LZ)) is not None:
+            self._fail(compare & volume, "compares with a 3D texture")
+        if (offsets := rule2.of("offsets")) is not None:
+            self._fail(cube & (aux2 & 0xFFFFFF != 0) & offsets, "offsets in a cube")
+        for ops, bad, why in (
+            ((Op.LOAD, Op.UAV_LOAD, Op.UAV_STORE), raw | structured | cube, "no typed access to this slot"),
+            ((Op.RESINFO, Op.UAV_RESINFO), ~texture, "asks the size of something that is no texture"),
+            ((Op.BUFINFO, Op.UAV_BUFINFO), texture, "asks the size of something that is no buffer"),
+            ((Op.LOAD_RAW, Op.UAV_LOAD_RAW, Op.UAV_STORE_RAW), ~raw, "slot is no raw buffer"),
+            ((Op.LOAD_STRUCTURED, Op.UAV_LOAD_STRUCTURED, Op.UAV_STORE_STRUCTURED), ~structured, "slot is no structured buffer"),
+        ):
+            if (here := self._having(*ops)) is not None:
+                self._fail(here & bad, why)
+        if (sampleinfo := rule.of("rasterizer")) is not None:
+            wrong = sampleinfo & (aux & 0xFF != 255) & (kinds != int(dimension.TEXTURE2D))
+            self._fail(wrong, "asks for the samples of something that has none")
+        if (atomic := self._having(Op.UAV_ATOMIC)) is not None:
+            self._fail(atomic & (structured != (sources[:, 1] != 0)), "byte offset goes with structured buffers alone")
 
     # --- control flow ------------------------------------------------------------------------------------------------
 
