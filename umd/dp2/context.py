@@ -36,6 +36,7 @@ from umd.dp2.state import RS, USER_MEMORY, Kind, State
 from umd.dp2.surfaces import Surfaces
 from umd.errors import DeviceError
 from umd.memory import Allocation
+from umd.resource import Resource
 from wddm.ddi.d3dhal import D3DFILLMODE, D3DHAL_DRAWPRIMITIVES2DATA, D3DHALDP2, D3DPRIMITIVETYPE, RTPATCHFLAG
 from wddm.ddi.ddrawint import ParseUnknownCommand
 
@@ -63,7 +64,7 @@ class Context:
         self._data: D3DHAL_DRAWPRIMITIVES2DATA
         self._vertex_size = 0
         self._vertices: Source | None = None
-        self._owned: Allocation | None = None
+        self._owned: list[Allocation] = []  #: memory of this call, given back behind the commands that name it
         self._handlers: dict[OP, Handler] = {
             **self.commands.handlers,
             **dict.fromkeys(PRIMITIVE_COMMANDS, self._primitives),
@@ -104,7 +105,7 @@ class Context:
         """D3dDrawPrimitives2: sets ``ddrval`` and ``dwErrorOffset``. What Direct3D 11 had bound is bound again afterwards."""
         core = self.device.core
         self._data, self._vertex_size = data, data.dwVertexSize  # the result takes the place of the size
-        self._vertices = self._owned = None
+        self._vertices = None
         data.ddrval, data.dwErrorOffset = DD_OK, 0
         self.commands.begin(data)
         before = core.exchange()
@@ -116,9 +117,9 @@ class Context:
             core.error_text = f"DrawPrimitives2: {error}"
         finally:
             core.exchange(before)
-            owned: Allocation | None = self._owned
-            if owned is not None:
-                core.memory.destroy(owned)
+            for allocation in self._owned:
+                core.memory.destroy(allocation)
+            self._owned.clear()
 
     async def _run(self, data: D3DHAL_DRAWPRIMITIVES2DATA) -> None:
         buffer, at = data.lpDDCommands, data.dwCommandOffset
@@ -170,8 +171,7 @@ class Context:
             used = memory[data.dwVertexOffset : data.dwVertexOffset + length]
             if not length:
                 raise CommandError.params("the call has no vertices")
-            resource, self._owned = await transient.buffer(self.device.core, used)
-            self._vertices = Source(resource, size, 0)
+            self._vertices = Source(await self._memory(used), size, 0)
         else:
             if not data.lpDDVertex:
                 raise CommandError.params("the call has no vertex buffer")
@@ -194,7 +194,7 @@ class Context:
         if command.vertices is not None:
             if not command.count:
                 return
-            source = Source((await self._inline(command.vertices)), self._vertex_size, 0)
+            source = Source(await self._memory(command.vertices), self._vertex_size, 0)
             limit = len(command.vertices) // self._vertex_size
         else:
             source = Source(None, 0, 0)  # type: ignore[arg-type]  # fetched when there is something to draw
@@ -209,10 +209,11 @@ class Context:
                 source = await self._call_vertices()
             await self.renderer.draw(format, {0: source}, part)
 
-    async def _inline(self, data: memoryview) -> Any:
+    async def _memory(self, data: memoryview) -> Resource:
+        """A buffer for data of this call."""
         resource, owned = await transient.buffer(self.device.core, data)
         if owned is not None:
-            self.device.core.memory.destroy(owned)  # behind the submission that names it
+            self._owned.append(owned)
         return resource
 
     # --- the draws of DirectX 8 ------------------------------------------------------------------------------------------
@@ -313,7 +314,7 @@ class Context:
                 continue
             patch, segments = found
             data, triangles = tessellate(patch, segments, self.state.render_float(RS.PATCHSEGMENTS))
-            source = Source(await self._inline(memoryview(data)), patch.format.size(0), 0)
+            source = Source(await self._memory(memoryview(data)), patch.format.size(0), 0)
             await self.renderer.draw(patch.format, {0: source}, triangles)
 
     async def _issue(self, command: Command) -> None:
