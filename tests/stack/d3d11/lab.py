@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-import pytest
 
 import wddm
 from wddm import BindFlag, Format, PrimitiveTopology, ResourceMiscFlag, hlsl
@@ -43,12 +42,6 @@ Coloured pulled_vs(uint id : SV_VertexID)
 }
 float4 color_ps(Coloured c) : SV_Target { return c.color; }
 """
-
-
-def llvm_fault(reason: str) -> Any:
-    """Marks a test that the machine-code engine is known to fail; the mark goes as soon as it passes."""
-    marked = pytest.param(EngineKind.LLVM, marks=pytest.mark.xfail(strict=True, reason=reason))
-    return pytest.mark.parametrize("lab", [EngineKind.REFERENCE, marked], indirect=True, ids=list(ENGINES))
 
 
 def patches(points: int) -> PrimitiveTopology:

@@ -53,3 +53,32 @@ def test_random_programs_agree(seed: int, lanes: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_fixed_programs_agree(seed: int) -> None:
     compare(seed, 16)
+
+
+@pytest.mark.parametrize("single", [True, False])
+def test_denormals_are_flushed_in_single_precision_alone(single: bool) -> None:
+    """A program without doubles leaves it to the processor; with them both kinds of operation see denormals of their own."""
+    lines = ["compute temps=12 group=8,1,1", "resource 0 RAW_BUFFER", "uav 0 RAW_BUFFER", "shl r0, $THREAD_ID_X, 4"]
+    lines += ["load_raw r1, r0 t0 mask=xy", "fadd r3, r1, r1", "fmul r4, r1, 0.5", "fadd r4, r4, r3"]
+    if not single:
+        lines += ["dadd r5, r1, r1", "dmul r7, r1, r5", "dadd r5, r5, r7", "mov r1, r5", "mov r2, r6"]
+    program = "\n".join([*lines, "uav_store_raw r0, r1 u0 mask=xyzw\n"])
+    words = np.array([1e-40, -3e-39, 1e-38, -2e-38, 1.5, 1e30, -1e-45, 0.0], np.float32).view(np.uint32)
+    doubles = np.array([5e-324, -1e-310, 2e-308, 1e-320, 1.5, 1e300, -3e-309, 0.0]).view(np.uint32)
+
+    def build(s: Scene) -> list[Surface]:
+        data = np.zeros((8, 4), np.uint32)
+        data[:, :2] = np.stack([words, words], 1) if single else doubles.reshape(8, 2)
+        source, out = s.buffer(data), s.buffer(np.zeros((8, 4), np.uint32))
+        s.shader(program)
+        s.bind(Op.SET_RESOURCE, source, slot=Stage.COMPUTE << 8)
+        s.bind(Op.SET_UAV, out, slot=Stage.COMPUTE << 8)
+        s.emit(Op.DISPATCH, data=[1, 1, 1])
+        return [out]
+
+    ((reference, compiled),) = run_both(build)
+    rows = reference.view(np.uint32).reshape(8, 4)
+    assert np.array_equal(rows, compiled.view(np.uint32).reshape(8, 4))
+    assert rows[0, 2] & 0x7FFF_FFFF == 0  # the low dword of the smallest double is a denormal float as well
+    if not single:
+        assert rows[0, 0] == 2

@@ -10,7 +10,7 @@ from typing import Final
 
 from . import primitives
 from .builder import I16, I32, I64, PTR, VOID, Module, Value
-from .compute import restore_float_mode, set_float_mode
+from .float_mode import restore_float_mode, set_float_mode
 from .front_function import BATCH, HASH, LIST_STRIDE, FrontFunction, FrontKey
 
 STEPS: Final = 1 << 18  #: primitives (or strip indices) until the caller may be preempted

@@ -754,6 +754,13 @@ class Otherwise:
         self.f.place(self.no)
 
 
+#: Denormals are flushed in single precision alone.
+_ATTRIBUTES: Final = (
+    '"denormal-fp-math"="ieee,ieee" "denormal-fp-math-f32"="preserve-sign,preserve-sign" "no-trapping-math"="true" '
+    '"prefer-vector-width"="512" "min-legal-vector-width"="512"'
+)
+
+
 class Module:
     """Functions that are compiled together."""
 
@@ -789,10 +796,8 @@ class Module:
                 *self._globals,
                 *declares,
                 *map(str, self._functions),
-                'attributes #0 = { nounwind "denormal-fp-math"="preserve-sign,preserve-sign" "no-trapping-math"="true" '
-                '"prefer-vector-width"="512" "min-legal-vector-width"="512" }',
-                'attributes #1 = { noinline nounwind "denormal-fp-math"="preserve-sign,preserve-sign" "no-trapping-math"="true" '
-                '"prefer-vector-width"="512" "min-legal-vector-width"="512" }',
+                f"attributes #0 = {{ nounwind {_ATTRIBUTES} }}",
+                f"attributes #1 = {{ noinline nounwind {_ATTRIBUTES} }}",
                 "!0 = !{}",
             ]
         )

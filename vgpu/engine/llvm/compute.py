@@ -15,6 +15,7 @@ from wddm.hw.isa import INDEX_MASK, Kind, Op, ShaderProgram, SystemRegister
 
 from .analysis import Analysis, Instruction, analyse, instructions, match_blocks, read, written
 from .builder import I1, I16, I32, I64, PTR, VOID, Function, Module, Type, Value, Variable
+from .float_mode import restore_float_mode, set_float_mode, uses_doubles
 from .shader import ShaderKey, Stage, Translator, _Region
 
 #: What a kernel is given.
@@ -93,20 +94,6 @@ def _axis(register: int) -> int:
     return (register - (SystemRegister.THREAD_ID_X if register <= SystemRegister.THREAD_ID_Z else SystemRegister.ID_IN_GROUP_X)) % 3
 
 
-def set_float_mode(f: Function) -> Value:
-    """Flush denormals, round to nearest, mask exceptions; returns where the caller's mode is kept."""
-    saved = f.array(I32, 2, 4)
-    f.call("llvm.x86.sse.stmxcsr", VOID, [saved])
-    f.store(f.value(0x9FC0, I32), saved, 4)
-    f.call("llvm.x86.sse.ldmxcsr", VOID, [f.offset(saved, 4)])
-    return saved
-
-
-def restore_float_mode(f: Function, saved: Value) -> None:
-    """The caller's mode again."""
-    f.call("llvm.x86.sse.ldmxcsr", VOID, [saved])
-
-
 def compile_kernel(program: ShaderProgram, key: ShaderKey, lanes: int) -> str:
     """The IR of ``kernel(ARGUMENTS*)``."""
     m = Module()
@@ -118,7 +105,7 @@ def compile_kernel(program: ShaderProgram, key: ShaderKey, lanes: int) -> str:
     def argument(name: str, t: Type) -> Value:
         return f.load(t, arguments, int(fields[name][1]), constant=True)
 
-    saved = set_float_mode(f)
+    saved = set_float_mode(f, denormals=uses_doubles(program))
     with f.prologue():
         block, counter, stop = argument("block", PTR), argument("counter", PTR), argument("stop", PTR)
         limit, chunk = argument("limit", I64), argument("chunk", I64)

@@ -14,6 +14,7 @@ from wddm.hw.isa import INDEX_MASK, Kind, Op, ShaderProgram, SystemRegister
 from . import vertex
 from .analysis import Instruction
 from .builder import F32, I32, I64, PTR, VOID, Module, Value, Variable
+from .float_mode import float_mode
 from .front_function import DOMAIN_VERTICES, LIST, LIST_STRIDE, FrontFunction
 from .hull import Control
 from .shader import ShaderKey, Stage, Translator
@@ -136,7 +137,7 @@ class _Domain(FrontFunction):
                     self.hand_over()
                 number = f.load(I32, f.index(self.area["assembled_numbers"], I32, patch.zext(I64)))
                 base = self.vertices.get()
-                with f.count(0, size, w) as first:
+                with float_mode(f, self.program), f.count(0, size, w) as first:
                     self._points(first, base, size, number, points, constants)
                 self.vertices.set((base + size + (w - 1)) & ~(w - 1))
                 self._primitives(primitives, base, number)

@@ -17,6 +17,7 @@ from . import vertex
 from .analysis import Instruction
 from .builder import I1, I32, I64, PTR, VOID, Module, Value
 from .corners import Corners
+from .float_mode import float_mode
 from .front_function import LIST, LIST_STRIDE, FrontFunction
 from .shader import Declared, ShaderKey, Stage, Translator
 from .vertex import VertexLayout
@@ -127,7 +128,7 @@ class _Geometry(FrontFunction):
         total = self.arguments[1] * p.instances
         self.tally("gs_invocations", total)
         self.base, self.list_count = f.var(I32, 0), f.var(I32, 0)
-        with f.count(0, total, w) as first:
+        with float_mode(f, p), f.count(0, total, w) as first:
             with f.if_(self.base.get() + p.max_vertices > slots(p, w)):
                 self.hand_over(self.streams[0] if self.streams else 0)
                 self.base.set(0)

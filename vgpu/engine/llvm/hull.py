@@ -14,6 +14,7 @@ from wddm.hw.isa import INDEX_MASK, DeclarationKind, Kind, Op, ProgramFlag, Shad
 from .analysis import Instruction, instructions
 from .builder import I32, I64, PTR, VOID, Module, Value
 from .corners import Corners
+from .float_mode import float_mode
 from .front_function import LIST_STRIDE, FrontFunction
 from .shader import ShaderKey, Slots, Stage, Translator
 
@@ -148,7 +149,7 @@ class _Hull(FrontFunction):
         f, w = self.f, self.lanes
         patches = self.arguments[1]
         self.tally("hs_invocations", patches)
-        with f.count(0, patches, w) as first:
+        with float_mode(f, self.program), f.count(0, patches, w) as first:
             self._patches(first, (first + f.vector(I32, range(w))) < patches)
         f.call_pointer(self.get("domain_function", PTR), VOID, [self.front, patches])
         f.ret()
@@ -185,5 +186,3 @@ class _Hull(FrontFunction):
         f.fill(patch, 0, patch_size)
         second_entry = replace(p, instructions=p.instructions[entry:])
         HullTranslator(p, f, w, second_entry, self.key.shader, stage, self.block, self.stop).run(valid)
-
-

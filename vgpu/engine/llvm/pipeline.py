@@ -175,9 +175,7 @@ def packet(state: PipelineState, op: int, slot: int = 0) -> Packet | None:
 class Pipelines:
     """Compiles what state asks for, and keeps it."""
 
-    def __init__(
-        self, jit: Jit, bindings: Bindings, lanes: tuple[int, int], wrap: Callable[[int], Any], patience: float
-    ) -> None:
+    def __init__(self, jit: Jit, bindings: Bindings, lanes: tuple[int, int], wrap: Callable[[int], Any], patience: float) -> None:
         self.jit, self.bindings = jit, bindings
         self.lanes, self.wide = lanes  # before the rasterizer; of pixels and compute threads
         self.parts = Parts(jit, patience)

@@ -34,6 +34,7 @@ from .builder import F32, F64, I1, I32, I64, PTR, VOID, MaskVariable, Module, Ty
 from .coarse_depth import CoarseDepth
 from .coverage import BLOCK, COVERAGE, SAMPLES, Box
 from .depth import DepthKey, depth_stencil
+from .float_mode import restore_float_mode, set_float_mode, uses_doubles
 from .pixel_stage import CENTROID, SAMPLE, Interpolator, PixelStage, Place, colour_outputs, interpolation_mode, link
 from .records import TILE, TRIANGLE, Shape
 from .rows import Rows
@@ -151,11 +152,14 @@ class PixelFunction:
         self.coarse_depth = CoarseDepth(self) if useful else None
         self.queued = f.var(I32, 0)
         self.invocations, self.samples_passed = f.var(I64, 0), f.var(I64, 0)
+        self.mode = set_float_mode(f, denormals=True) if uses_doubles(self.program) else None
         with f.count(0, self.count) as i:
             entry = f.load(I32, f.index(self.entries, I32, i.zext(I64)))
             self.record = f.offset(self.arena, (entry & 0x7FFF_FFFF).zext(I64) << 4)
             self.in_tile(entry < 0)
         self.flush()
+        if self.mode is not None:
+            restore_float_mode(f, self.mode)
         if key.counting:
             mine = f.index(self.draw_field("counters", PTR), I64, (self.thread << 3).zext(I64))
             for place, counted in ((SAMPLES_PASSED, self.samples_passed), (INVOCATIONS, self.invocations)):
@@ -471,7 +475,11 @@ class PixelFunction:
             return
         merger = self.draw_field("merger_function", PTR)
         with f.if_(self.queued.get() > 0):
+            if self.mode is not None:
+                restore_float_mode(f, self.mode)
             f.call_pointer(merger, VOID, [self.pass_, self.draw, self.queue, self.queued.get()])
+            if self.mode is not None:
+                restore_float_mode(f, f.offset(self.mode, 4))
         self.queued.set(0)
 
 

@@ -18,6 +18,7 @@ from . import records
 from .analysis import Instruction
 from .builder import F32, I32, Function, Value, Variable
 from .coverage import SAMPLES
+from .float_mode import flush
 from .records import TRIANGLE, TRIANGLE_PLANES
 from .shader import Declared, Stage, Translator
 from .vertex import VertexLayout
@@ -192,7 +193,7 @@ class PixelStage(Stage):
             # The low four bits, signed, are sixteenths of a pixel.
             dx, dy = (((t.full(t.integer(word)) & 15 ^ 8) - 8).to_float() * (1.0 / 16) for word in src[1:3])
             place = self.at.centre[0] + dx, self.at.centre[1] + dy
-        bits = _flush(f, self.at.input(src[0] & INDEX_MASK, place))
+        bits = flush(f, self.at.input(src[0] & INDEX_MASK, place))
         if src[0] & ABSOLUTE:
             bits = bits & 0x7FFF_FFFF
         if src[0] & NEGATE:
@@ -210,8 +211,3 @@ def colour_outputs(program: ShaderProgram | None) -> tuple[int, ...]:
         if register < 8:
             found.update(register * 4 + c for c in range(4) if mask >> c & 1)
     return tuple(sorted(found))
-
-
-def _flush(f: Function, bits: Value) -> Value:
-    """Denormal floats become zeros with their sign."""
-    return (bits & 0x7F80_0000).eq(0).select(bits & -(1 << 31), bits)

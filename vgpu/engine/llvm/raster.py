@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from . import records
 from .builder import I32, I64, PTR, VOID, Module, Type, Value
-from .compute import restore_float_mode, set_float_mode
+from .float_mode import restore_float_mode, set_float_mode
 from .records import CHUNK, TILE, TRIANGLE
 
 RUN = 512  #: entries of one draw handed over at once

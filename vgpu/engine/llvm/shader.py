@@ -21,6 +21,7 @@ from wddm.hw.isa import ABSOLUTE, INDEX_MASK, NEGATE, DeclarationKind, Kind, Mod
 from . import access, alu, maths, texture
 from .analysis import SIGNATURES, Analysis, Instruction, analyse, instructions, match_blocks
 from .builder import F32, I1, I32, I64, PTR, Function, MaskVariable, Type, Value, Variable
+from .float_mode import flush, uses_doubles
 from .shader_errors import UnsupportedError
 
 
@@ -190,6 +191,7 @@ class Translator:
         self._constants: dict[int, Value] = {}
         self._pointers: dict[tuple[str, int], Value] = {}
         self.fields: dict[tuple[str, int, int], Value] = {}  #: of records, loaded once
+        self.by_hand = uses_doubles(program)  #: single-precision operations flush denormals themselves
         self.literals = program.literals.tolist()
         self.arrays: dict[int, tuple[Value, int]] = {}
         self._array_views: set[tuple[str, int]] = set()
@@ -509,7 +511,7 @@ class Translator:
         for n, letter in enumerate(signature[1:]):
             word = src[n]
             if letter == "f":
-                arguments.append(self.float(word))
+                arguments.append(self._flushed(self.float(word)))
             elif letter == "d":
                 arguments.append(self.double(word))
             elif move and not (op == Op.SELECT and n == 0):
@@ -527,7 +529,11 @@ class Translator:
             self.write(dst, low)
             self.write(dst, high, 1)
         else:
-            self.write(dst, result)
+            self.write(dst, self._flushed(result) if signature[0] == "f" and not move else result)
+
+    def _flushed(self, x: Value) -> Value:
+        """A float of an operation: the processor flushes its denormals, but not in programs with doubles."""
+        return flush(self.f, x.bits(I32)).bits(F32) if self.by_hand else x
 
     # -- control flow -------------------------------------------------------------------------------------------------
     def _condition(self, ins: Instruction) -> Value:

@@ -322,4 +322,3 @@ class _Tessellator(FrontFunction):
             i.set(a + forward.zext(I32))
             j.set(b + (forward ^ True).zext(I32))
         f.ret(n.get())
-

@@ -17,7 +17,7 @@ from wddm.hw.isa import INDEX_MASK, Kind, ShaderProgram, SystemRegister, SystemV
 
 from . import formats, maths, records
 from .builder import F32, F64, I1, I8, I16, I32, I64, PTR, VOID, Function, Module, Type, Value, Variable
-from .compute import restore_float_mode, set_float_mode
+from .float_mode import float_mode
 from .shader import Declared, ShaderKey, Stage, Translator
 
 #: Components every vertex has in the store.
@@ -145,7 +145,7 @@ def compile_vertex(
     declared = {register for register, _, _, _ in Declared.of(program).inputs}
     plans = {r: _plan(f, front, e) for r, e in stage.elements.items() if r in declared}
     ivec = I32.vector(lanes)
-    with f.count(0, count, lanes) as first:
+    with float_mode(f, program), f.count(0, count, lanes) as first:
         at = first.zext(I64) << 2
         stage.id = f.load(ivec, ids, at)
         number = f.load(ivec, instances, at)
@@ -321,4 +321,4 @@ def _fetch(f: Function, element: InputElement, plan: tuple[Value, Value, Value],
     return [inside.select(x.bits(I32), zero) for x in formats.unpack(f, info, words)]
 
 
-__all__ = ["INDEX_MASK", "Kind", "VertexLayout", "compile_vertex", "finish_position", "restore_float_mode", "set_float_mode"]
+__all__ = ["INDEX_MASK", "Kind", "VertexLayout", "compile_vertex", "finish_position"]
