@@ -73,7 +73,7 @@ def test_triangles_tile_the_domain(domain: int, partitioning: int, data: st.Data
     mesh = t.tessellate(domain, partitioning, t.OUTPUT_CW, edges, inside)
     areas = [_area(*(mesh.points[i] for i in p)) for p in mesh.primitives]
     assert sum(areas) == pytest.approx(1 if domain == t.QUAD else 0.5)
-    assert all(a >= -1e-9 for a in areas)
+    assert all(a >= -1 / t.ONE for a in areas)  # corners lie on a grid: a sliver may turn over
     if domain == t.TRIANGLE:
         assert all(sum(p) == pytest.approx(1) for p in mesh.points)
     ccw = t.tessellate(domain, partitioning, t.OUTPUT_CCW, edges, inside)
