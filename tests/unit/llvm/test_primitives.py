@@ -93,6 +93,7 @@ def scene(
 
 WIRE = Rasterizer(fill=FillMode.WIREFRAME, cull=1)
 FAT = Rasterizer(cull=1, multisample=True)
+SMOOTH = Rasterizer(cull=1, antialiased_line=True)
 LINES = (Topology.LINELIST, Topology.LINESTRIP, Topology.LINELIST_ADJ, Topology.LINESTRIP_ADJ)
 CASES: dict[str, dict[str, Any]] = {
     "points": {"topology": Topology.POINTLIST, "n": 300},
@@ -110,6 +111,10 @@ CASES: dict[str, dict[str, Any]] = {
     "fat lines of samples": {"topology": Topology.LINESTRIP, "rasterizer": FAT, "samples": 8, "n": 20},
     "short fat lines": {"topology": Topology.LINESTRIP, "rasterizer": FAT, "samples": 4, "reach": 0.02, "n": 100},
     "fat lines clipped": {"topology": Topology.LINELIST, "rasterizer": FAT, "z": (-0.5, 1.5), "w": (-1, 2), "clip": True},
+    "smooth lines": {"topology": Topology.LINELIST, "rasterizer": SMOOTH, "depth": False},
+    "smooth strip clipped": {"topology": Topology.LINESTRIP, "rasterizer": SMOOTH, "z": (-0.5, 1.5), "w": (-1, 2), "clip": True},
+    "short smooth lines": {"topology": Topology.LINELIST, "rasterizer": SMOOTH, "reach": 0.02, "n": 100},
+    "smooth lines of samples are aliased": {"topology": Topology.LINELIST, "rasterizer": SMOOTH, "samples": 4},
     "wireframe": {"topology": Topology.TRIANGLELIST, "rasterizer": WIRE, "n": 60},
     "wireframe strip": {"topology": Topology.TRIANGLESTRIP, "rasterizer": WIRE, "n": 20},
     "wireframe of shared corners": {"topology": Topology.TRIANGLELIST, "rasterizer": WIRE, "n": 90, "grid": 2, "reach": 0.1},
@@ -145,7 +150,7 @@ def test_interpolation(interp: str, topology: Topology) -> None:
 
 _RASTERIZERS = st.builds(
     Rasterizer,
-    fill=st.sampled_from(list(FillMode)), cull=st.integers(1, 3), multisample=st.booleans(), depth_clip=st.booleans(),
+    fill=st.sampled_from(list(FillMode)), cull=st.integers(1, 3), multisample=st.booleans(), antialiased_line=st.booleans(), depth_clip=st.booleans(),
     front_counter_clockwise=st.booleans(), depth_bias=st.integers(-100, 100), slope_scaled_depth_bias=st.sampled_from([0.0, 2.0]),
 )  # fmt: skip
 _LIST_OR_STRIP = st.sampled_from([t for t in Topology if Topology.UNDEFINED < t < Topology.PATCHLIST_1])
@@ -181,3 +186,27 @@ def test_what_a_geometry_program_makes(topology: int, rasterizer: Rasterizer) ->
     for reference, compiled in run_both(build):
         assert reference.any()
         assert np.array_equal(reference, compiled)
+
+
+def test_alpha_tells_how_much_of_a_pixel_a_smooth_line_covers() -> None:
+    """A horizontal line 1.4 pixels wide along the middle of a row: most of it in that row, the rest in its neighbours."""
+
+    def build(s: Scene) -> list[Surface]:
+        rt = s.texture(Format.R32G32B32A32_FLOAT, 16, 5)
+        v = np.zeros((2, 9), np.float32)
+        v[:, 0], v[:, 3:] = (-0.5, 0.5), 1
+        four = Format.R32G32B32A32_FLOAT
+        s.vertices(v, 36, [InputElement(0, 0, four, 0), InputElement(1, 0, four, 16), InputElement(2, 0, Format.R32_FLOAT, 32)])
+        s.shader(VS)
+        s.shader(PS.format("CONSTANT"))
+        s.bind(Op.SET_RENDER_TARGET, rt, arg=1)
+        s.viewport(16, 5)
+        s.emit(Op.SET_TOPOLOGY, arg=Topology.LINELIST)
+        s.rasterizer(SMOOTH)
+        s.draw(2)
+        return [rt]
+
+    for engine in run_both(build)[0]:
+        alpha = engine.view(np.float32)[: 5 * 64].reshape(5, -1, 4)[:, :16, 3]
+        assert alpha[:, 8].tolist() == [0, 0.25, 1, 0.25, 0]
+        assert (alpha == alpha[:, 8:9]).sum() == 5 * 8 + 2 * 8

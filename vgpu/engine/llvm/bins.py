@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
+from typing import Final
 
 from . import records
 from .builder import I1, I32, I64, PTR, Function, Value
 from .front_function import FrontFunction
 from .records import CHUNK, HIDDEN_SHIFT, LINE, QUAD, TILE, TRIANGLE, Shape
 
+CONVEX: Final = (Shape.TRIANGLE, Shape.QUAD, Shape.SMOOTH)
 Edge = tuple[Value, Value, Value]  #: a, b, c: a * x + b * y + c >= 0 inside, x and y in 1/256 pixel
 
 
@@ -66,7 +68,7 @@ def put(at: FrontFunction, shape: Shape, arena: Value, offset: Value, box: list[
                 touched = reduce(or_, (reduce(or_, values) >= 0 for values in best))
                 with f.if_(touched):
                     marked = entry
-                    if shape in (Shape.TRIANGLE, Shape.QUAD):
+                    if shape in CONVEX:
                         worst = [b - e[3] for b, e in zip(best[0], groups[0], strict=True)]
                         full = full_rows & (tx * TILE >= left) & (tx * TILE + (TILE - 1) <= right)
                         full = full & (reduce(or_, worst) >= 0)
@@ -76,7 +78,7 @@ def put(at: FrontFunction, shape: Shape, arena: Value, offset: Value, box: list[
 
 def bounding_edges(f: Function, shape: Shape, record: Value) -> list[list[Edge]]:
     """Edge functions of the convex shapes that together hold all pixels of a record."""
-    if shape in (Shape.TRIANGLE, Shape.QUAD):
+    if shape in CONVEX:
         return [convex_edges(f, shape, record)]
     count = 1 if shape is Shape.LINE else 3
     flags = f.load(I32, record, 4 * TRIANGLE["flags"])
@@ -98,6 +100,6 @@ def convex_edges(f: Function, shape: Shape, record: Value) -> list[Edge]:
     place = TRIANGLE if shape is Shape.TRIANGLE else QUAD
     count = 3 if shape is Shape.TRIANGLE else 2
     a, b = ([f.load(I32, record, 4 * (place[n] + i)).sext(I64) for i in range(count)] for n in "ab")
-    if shape is Shape.QUAD:
+    if shape is not Shape.TRIANGLE:
         a, b = a + [-v for v in a], b + [-v for v in b]
     return [(a[i], b[i], f.load(I64, record, 4 * (place["c"] + 2 * i), align=4)) for i in range(len(a))]

@@ -8,7 +8,7 @@ of the tile, :meth:`~Coverage.row` at a pair of rows in it, :meth:`~Coverage.sta
 from __future__ import annotations
 
 from functools import reduce
-from operator import or_
+from operator import add, or_
 from typing import TYPE_CHECKING, Final
 
 from .bins import convex_edges
@@ -25,6 +25,8 @@ SAMPLES: Final = {
     4: ((-2, -6), (6, -2), (-6, 2), (2, 6)),
     8: ((1, -3), (-1, 3), (5, 1), (-3, -5), (-5, 5), (-7, -1), (3, 7), (7, -7)),
 }
+#: The middles of a pixel's sixteen parts, the same way.
+PARTS: Final = tuple((x, y) for y in (-6, -2, 2, 6) for x in (-6, -2, 2, 6))
 #: Edge functions change by less than this inside a block (steps are below 2**24): beyond it their sign is settled.
 LARGEST: Final = (1 << 30) - 1
 BLOCK: Final = 16  #: pixels
@@ -44,6 +46,7 @@ class Coverage:
     def __init__(self, at: PixelFunction) -> None:
         self.at, self.f, self.samples = at, at.f, at.key.samples
         self.shape = at.key.shape
+        self.places = SAMPLES[self.samples]  #: that are looked at in a pixel
 
     def begin(self) -> None:
         """A record: ``at.record`` and ``at.flags``."""
@@ -75,9 +78,7 @@ class ConvexCoverage(Coverage):
         f, at = self.f, self.at
         edges = convex_edges(f, self.shape, at.record)
         # Edge functions at pixel (0, 0) of each sample, in units of 256: exact, since steps from pixel to pixel are whole.
-        self.constants = [
-            [(c + a * (128 + 16 * sx) + b * (128 + 16 * sy)) >> 8 for a, b, c in edges] for sx, sy in SAMPLES[self.samples]
-        ]
+        self.constants = [[(c + a * (128 + 16 * sx) + b * (128 + 16 * sy)) >> 8 for a, b, c in edges] for sx, sy in self.places]
         self.least, self.most = ([reduce(extreme, k) for k in zip(*self.constants, strict=True)] for extreme in (f.min, f.max))
         self.edges = [(a, b) for a, b, _ in edges]
         self.steps = [(a.trunc(I32), b.trunc(I32)) for a, b in self.edges]
@@ -115,6 +116,25 @@ class ConvexCoverage(Coverage):
             for mask, values in zip(masks, self.values, strict=True):
                 outside = reduce(or_, (v + o for v, o in zip(values, offsets, strict=True))) >> 31
                 mask.set(mask.wide & ~outside & inside.sext(I32))
+
+
+class SmoothCoverage(ConvexCoverage):
+    """How much of a pixel a quad covers, in sixteenths; a pixel is covered when some of it is."""
+
+    def __init__(self, at: PixelFunction) -> None:
+        super().__init__(at)
+        self.places = PARTS
+        self.parts = self.f.var(at.ivec)
+
+    def stamp(self, x: Value, y: Value, full: Value, box: Box, masks: list[MaskVariable]) -> None:
+        f = self.f
+        self.parts.set(len(PARTS))
+        parts = [f.mask(self.at.lanes, 1) for _ in PARTS]
+        super().stamp(x, y, full, box, parts)
+        with f.if_(full ^ True):
+            self.parts.set(0 - reduce(add, (p.wide for p in parts)))
+        (mask,) = masks
+        mask.set(mask.wide & self.parts.get().ne(0).sext(I32))
 
 
 class LineCoverage(Coverage):
@@ -208,8 +228,9 @@ class _Line:
 COVERAGE: Final[dict[Shape, type[Coverage]]] = {
     Shape.TRIANGLE: ConvexCoverage,
     Shape.QUAD: ConvexCoverage,
+    Shape.SMOOTH: SmoothCoverage,
     Shape.LINE: LineCoverage,
     Shape.WIREFRAME: LineCoverage,
 }
 
-__all__ = ["BLOCK", "COVERAGE", "SAMPLES", "Box", "Coverage"]
+__all__ = ["BLOCK", "COVERAGE", "PARTS", "SAMPLES", "Box", "Coverage", "SmoothCoverage"]

@@ -395,19 +395,21 @@ class DrawState:
                 self._rasterizer(depth_format)
                 self.front_version = version
                 self._viewports()
-        primitive = self._primitive()
+        primitive = self._primitive(samples)
         if again or self.made_for != (self.index_size, self.counting, primitive):
             self._find(vs, primitive, targets, depth_format, samples, read_only)
         self.seen = now
 
-    def _primitive(self) -> front.Primitive:
+    def _primitive(self, samples: int) -> front.Primitive:
         """What reaches the rasterizer, in its state."""
         programs = [b.program for b in self.between if b.program is not None]
         corners, r = rasterized_corners(programs, self.topology), self.rasterizer
         if corners == 1:
             return front.Primitive.POINT
         if corners == 2:
-            return front.Primitive.FAT_LINE if r.multisample else front.Primitive.LINE
+            if r.multisample:
+                return front.Primitive.FAT_LINE
+            return front.Primitive.SMOOTH_LINE if r.antialiased_line and samples == 1 else front.Primitive.LINE
         return front.Primitive.WIREFRAME if r.fill == FillMode.WIREFRAME else front.Primitive.TRIANGLE
 
     def _bind(self, vs: Program) -> bool:

@@ -30,6 +30,7 @@ class Primitive(IntEnum):
     LINE = 2
     FAT_LINE = 3  #: multisampled
     POINT = 4
+    SMOOTH_LINE = 5  #: antialiased by alpha
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from . import records
 from .analysis import instructions
 from .builder import F32, F64, I1, I32, I64, PTR, VOID, MaskVariable, Module, Type, Value, Variable
 from .coarse_depth import CoarseDepth
-from .coverage import BLOCK, COVERAGE, SAMPLES, Box
+from .coverage import BLOCK, COVERAGE, PARTS, SAMPLES, Box, SmoothCoverage
 from .depth import DepthKey, depth_stencil
 from .float_mode import restore_float_mode, set_float_mode, uses_doubles
 from .pixel_stage import CENTROID, SAMPLE, Interpolator, PixelStage, Place, colour_outputs, interpolation_mode, link
@@ -291,6 +291,11 @@ class PixelFunction:
             if self.discards:
                 stage.killed = f.var(self.mvec, 0)
             Translator(f, self.lanes, program, key.shader, stage, self.block, self.stop).run()
+            if isinstance(self.coverage, SmoothCoverage):
+                part = self.coverage.parts.get().to_float() * (1.0 / len(PARTS))
+                for index, v in outputs.items():
+                    if index & 3 == 3 and index < 32:
+                        v.set((v.get().bits(F32) * part).bits(I32))
             self.drop(samples, stage)
             if self.writes_depth:
                 z = self.written_depth(outputs[OUTPUT_DEPTH_REGISTER * 4].get().bits(F32), samples)

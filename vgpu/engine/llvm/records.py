@@ -204,6 +204,7 @@ class Shape(IntEnum):
     QUAD = 1  #: four edges of a parallelogram
     LINE = 2  #: two ends, diamond-exit rule
     WIREFRAME = 3  #: three corners, lines between them
+    SMOOTH = 4  #: four edges; alpha is multiplied by how much of a pixel is covered
 
 
 #: Head of a primitive's record: u32/f32 words by name. Planes (value at the origin, d/dx, d/dy) follow from TRIANGLE_PLANES on.

@@ -162,6 +162,15 @@ class FatLineSetup(LineSetup):
         quad(self, *self.outline)
 
 
+class SmoothLineSetup(FatLineSetup):
+    """The same rectangle; how much of a pixel it covers counts."""
+
+    shape = Shape.SMOOTH
+
+    def box(self) -> Box:
+        return touched_box(self, *self.outline)
+
+
 class PointSetup(Setup):
     """One corner, a square of one pixel round it; nothing changes across it."""
 
@@ -191,6 +200,7 @@ SETUPS: Final[dict[Primitive, type[Setup]]] = {
     Primitive.LINE: LineSetup,
     Primitive.FAT_LINE: FatLineSetup,
     Primitive.POINT: PointSetup,
+    Primitive.SMOOTH_LINE: SmoothLineSetup,
 }
 
 
@@ -209,6 +219,12 @@ def sampled_box(s: Setup, x: list[Value], y: list[Value]) -> Box:
     multisampled = s.get("multisampled", I32).ne(0)
     low, high = (multisampled.select(0, s.f.value(n, I32)) for n in (127, -128))
     return (left + low) >> 8, (top + low) >> 8, (right + high) >> 8, (bottom + high) >> 8
+
+
+def touched_box(s: Setup, x: list[Value], y: list[Value]) -> Box:
+    """The pixels that lie within the corners as a whole or in part."""
+    (left, right), (top, bottom) = _extent(s, x), _extent(s, y)
+    return left >> 8, top >> 8, right >> 8, bottom >> 8
 
 
 def line_box(s: Setup, x: list[Value], y: list[Value]) -> Box:

@@ -22,6 +22,7 @@ from .bindings import packet
 from .merge import Merger
 from .pixel import PixelStage, Primitives
 from .queries import Counters
+from .resources import sample_positions
 from .shader import Interpreter, Lanes, Program
 
 Array = npt.NDArray[Any]
@@ -145,23 +146,27 @@ class Draw:
             return
         k = stream.primitives.shape[1]
         samples = self.merger.samples
+        places = sample_positions(samples)
         if k == 3 and self.fixed.state.fill == FillMode.WIREFRAME:
             t, e = np.nonzero(setup.edges)
             found = raster.lines(setup, np.stack([t, e, (e + 1) % 3], 1), samples)
         elif k == 3:
-            found = raster.polygons(setup.x, setup.y, setup.rectangle, samples)
+            found = raster.polygons(setup.x, setup.y, setup.rectangle, places)
         elif k == 2 and self.fixed.state.multisample:
-            found = raster.polygons(*raster.fat_lines(setup), setup.rectangle, samples)
+            found = raster.polygons(*raster.fat_lines(setup), setup.rectangle, places)
+        elif k == 2 and self.fixed.state.antialiased_line and samples == 1:
+            found = raster.smooth(*raster.fat_lines(setup), setup.rectangle)
         elif k == 2:
             ends = np.stack([np.arange(len(setup)), np.zeros(len(setup), int), np.ones(len(setup), int)], 1)
             found = raster.lines(setup, ends, samples)
         else:
-            found = raster.polygons(*raster.point_squares(setup), setup.rectangle, samples)
+            found = raster.polygons(*raster.point_squares(setup), setup.rectangle, places)
         limit = lanes_at_once(self.ps) // 4 if self.ps is not None else raster.QUADS
         for quads in found:
             for i in range(0, len(quads.x), limit):
                 s = slice(i, i + limit)
-                part = raster.Quads(quads.primitive[s], quads.x[s], quads.y[s], quads.coverage[s])
+                covered = quads.part[s] if quads.part is not None else None
+                part = raster.Quads(quads.primitive[s], quads.x[s], quads.y[s], quads.coverage[s], covered)
                 self.pixels.run(setup, primitives, part)
                 yield None
 

@@ -99,6 +99,7 @@ class _Shading:
         self.x = (2 * quads.x[:, None] + np.array([0, 1, 0, 1])).reshape(-1)
         self.y = (2 * quads.y[:, None] + np.array([0, 0, 1, 1])).reshape(-1)
         self.coverage = quads.coverage.reshape(len(self.t), -1)
+        self.part = quads.part.reshape(-1) if quads.part is not None else None
         self.source = setup.source[self.t]
         self.n = len(self.t)
         # Setups to look at: one for all lanes while they come from one primitive.
@@ -237,6 +238,9 @@ class _Shading:
             stage.counters.add("ps_invocations", int((~self._helpers).sum()))
             self.coverage &= ~x.discarded[:, None]
             rows = x.outputs
+            if self.part is not None:
+                for register in range(min(8, len(rows) // 4)):
+                    rows[4 * register + 3] = (rows[4 * register + 3].view(np.float32) * self.part).view(np.uint32)
             declared = {(d[1], d[3]) for d in program.outputs}
             registers = {r for r, _ in declared}
             colors = {r: rows[4 * r : 4 * r + 4].T for r in registers if r < 8}

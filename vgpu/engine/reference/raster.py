@@ -1,8 +1,9 @@
 """Rasterisation: from clipped primitives to quads with coverage.
 
 Positions are snapped to 1/256 pixel; coverage is decided with exact integers. Triangles: pixel centres (or sample positions)
-inside, top-left rule. Lines: diamond-exit rule, or a rectangle 1.4 pixels wide when the rasteriser state says multisample.
-Points: a square of one pixel. DEVIATES: lines antialiased by alpha are drawn aliased.
+inside, top-left rule. Lines: diamond-exit rule, or a rectangle 1.4 pixels wide when the rasteriser state says multisample, or
+antialiased by alpha on a target of one sample. Points: a square of one pixel. DEVIATES: the lines of a wireframe are always
+aliased.
 
 Whatever the primitive, a :class:`Setup` says how to interpolate: up to three weights that are linear in the pixel's place.
 """
@@ -17,12 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .clip import RANGE
-from .resources import sample_positions
 
 Array = npt.NDArray[Any]
 SUBPIXEL: Final = 256
 #: Quads looked at, at once.
 QUADS: Final = 16384
+#: The middles of the sixteen parts of a pixel, 1/16 pixel from its centre.
+PARTS: Final[Array] = np.array([(x, y) for y in (-6, -2, 2, 6) for x in (-6, -2, 2, 6)])
 #: Half the width of a multisampled line, pixels.
 _HALF_LINE: Final = 0.7
 
@@ -63,6 +65,7 @@ class Quads:
     x: Array
     y: Array
     coverage: Array
+    part: Array | None = None  #: of smooth lines: how much of each pixel is covered, ``(Q, 4)`` float32
 
 
 def snap(position: Array) -> Array:
@@ -80,19 +83,16 @@ def triangle_linear(x: Array, y: Array) -> tuple[Array, Array]:
     return np.stack([a, b, c], 2), area
 
 
-def _offsets(samples: int) -> Array:
-    """Sample positions from a pixel's corner in fixed point."""
-    return 128 + 16 * sample_positions(samples)
-
-
-def polygons(x: Array, y: Array, rectangle: Array, samples: int) -> Iterator[Quads]:
-    """Covered quads of convex polygons ``x, y (T, K)`` that turn clockwise on the screen, in order."""
+def polygons(x: Array, y: Array, rectangle: Array, places: Array) -> Iterator[Quads]:
+    """Covered quads of convex polygons ``x, y (T, K)`` that turn clockwise on the screen, in order. ``places``: of samples, 1/16
+    pixel from the centre.
+    """
     to_x, to_y = np.roll(x, -1, axis=1), np.roll(y, -1, axis=1)
     a, b = y - to_y, to_x - x
     c = -(a * x + b * y)
     top_left = (a > 0) | (a == 0) & (b > 0)
     c = c - np.where(top_left, 0, 1)  # inside: >= 0
-    offsets = _offsets(samples)
+    offsets = 128 + 16 * places
     low, high = int(offsets.min()), int(offsets.max())
     left = np.maximum(rectangle[:, 0], (x.min(1) - high + 255) // SUBPIXEL)
     top = np.maximum(rectangle[:, 1], (y.min(1) - high + 255) // SUBPIXEL)
@@ -101,7 +101,7 @@ def polygons(x: Array, y: Array, rectangle: Array, samples: int) -> Iterator[Qua
     for t, qx, qy in _boxes(left, top, right, bottom):
         px, py = _lanes(qx, qy)
         inside = (px >= left[t, None]) & (px < right[t, None]) & (py >= top[t, None]) & (py < bottom[t, None])
-        coverage = np.repeat(inside[:, :, None], samples, axis=2)
+        coverage = np.repeat(inside[:, :, None], len(places), axis=2)
         at_x = px[:, :, None] * SUBPIXEL + offsets[:, 0]
         at_y = py[:, :, None] * SUBPIXEL + offsets[:, 1]
         for k in range(x.shape[1]):
@@ -131,6 +131,13 @@ def _boxes(left: Array, top: Array, right: Array, bottom: Array) -> Iterator[tup
 
 
 # --- lines and points --------------------------------------------------------------------------------------------------
+
+
+def smooth(x: Array, y: Array, rectangle: Array) -> Iterator[Quads]:
+    """Quads of :func:`polygons` whose pixels are covered in part: sixteen places are looked at in each."""
+    for quads in polygons(x, y, rectangle, PARTS):
+        covered = quads.coverage.sum(axis=2)
+        yield Quads(quads.primitive, quads.x, quads.y, covered[:, :, None] > 0, (covered / len(PARTS)).astype(np.float32))
 
 
 def line_linear(x: Array, y: Array) -> tuple[Array, Array]:
