@@ -8,6 +8,7 @@ dropped. Shapes decide the instruction: a uniform address is one scalar load, a 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 from wddm.hw.descriptors import ViewDimension
@@ -62,16 +63,33 @@ def load_dwords(
             result.append(f.gather(t.ivec, f.index(f.offset(base, 4 * c), I32, index), lanes))
         return result
 
-    if consecutive is None:
-        return gather()
     slots = [f.var(t.ivec) for _ in inside]
-    with f.if_else(consecutive) as otherwise:
-        first = f.offset(base, at[0].zext(I64))
+    first = f.offset(base, at[0].zext(I64))
+
+    def neighbours() -> None:
         for c, v in enumerate(slots):
             v.set(f.load(t.ivec, first, 4 * c))
-        otherwise()
+
+    def scattered() -> None:
         for v, x in zip(slots, gather(), strict=True):
             v.set(x)
+
+    if consecutive is None:  # lane by lane is slow enough to look what the addresses are like
+        outside = (~t.full(reduce(and_, inside))).sext(I32)
+        ahead = at - at[0]
+        with f.if_else(f.is_zero(outside | (ahead ^ (t.lane_index() << 2)))) as otherwise:
+            neighbours()
+            otherwise()
+            with f.if_else(f.is_zero(outside | ahead)) as apart:
+                for c, v in enumerate(slots):
+                    v.set(t.full(f.load(I32, first, 4 * c)))
+                apart()
+                scattered()
+    else:
+        with f.if_else(consecutive) as otherwise:
+            neighbours()
+            otherwise()
+            scattered()
     return [v.get() for v in slots]
 
 

@@ -599,6 +599,10 @@ class Function:
         """Whether a lane is set."""
         return self.mask_bits(mask).ne(0)
 
+    def is_zero(self, x: Value) -> Value:
+        """Whether all bits of a vector are 0."""
+        return self.reinterpret(x, Type("i", x.type.bits * x.type.lanes)).eq(0)
+
     def all(self, mask: Value) -> Value:
         """Whether every lane is set."""
         return self.mask_bits(mask).eq(-1)
