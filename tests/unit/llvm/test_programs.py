@@ -82,3 +82,52 @@ def test_denormals_are_flushed_in_single_precision_alone(single: bool) -> None:
     assert rows[0, 2] & 0x7FFF_FFFF == 0  # the low dword of the smallest double is a denormal float as well
     if not single:
         assert rows[0, 0] == 2
+
+
+LOOK_UP = """compute temps=12 group=64,1,1 shared_bytes=1024
+resource 0 RAW_BUFFER
+resource 1 RAW_BUFFER
+uav 0 RAW_BUFFER
+shl r0, $THREAD_ID_X, 2
+load_raw r1, r0 t0 mask=x
+shl r2, $ID_IN_GROUP_X, 4
+imul r3, $THREAD_ID_X, 7
+shared_store r2, r3 mask=x
+barrier 3
+load_raw r4, r1 t1 mask=x
+load_raw r5, r1 t1 mask=xyz
+shared_load r8, r1 mask=x
+ult r9, r1, 600
+if r9
+load_raw r4, r1 t1 mask=x
+iadd r4, r4, 1
+endif
+imul r0, $THREAD_ID_X, 20
+uav_store_raw r0, r4 u0 mask=xyzw
+iadd r0, r0, 16
+uav_store_raw r0, r8 u0 mask=x
+"""
+
+
+@pytest.mark.parametrize("lanes", [8, 16])
+def test_addresses_that_turn_out_regular(lanes: int) -> None:
+    """What is read: the same place in all lanes, neighbours, neighbours across the end, places in any order."""
+
+    def build(s: Scene) -> list[Surface]:
+        r = np.random.default_rng(1)
+        lane = np.arange(16)
+        rows = [lane * 0 + 40, lane * 4 + 80, lane * 4 + 1000, lane * 0 + 5000, 1020 - lane * 4, (lane // 8) * 4, lane % 8 * 4 + 64]
+        rows += [r.integers(0, 300, 16) * 4 for _ in range(4)] + [lane * 4 + 1]
+        addresses = np.concatenate([*rows, *rows, *rows, *rows]).astype(np.uint32)
+        count = len(addresses)
+        out = s.buffer(np.zeros(count * 5, np.uint32))
+        s.shader(LOOK_UP)
+        s.bind(Op.SET_RESOURCE, s.buffer(addresses), slot=Stage.COMPUTE << 8)
+        s.bind(Op.SET_RESOURCE, s.buffer(r.integers(0, 1 << 32, 256, np.uint32)), slot=Stage.COMPUTE << 8 | 1)
+        s.bind(Op.SET_UAV, out, slot=Stage.COMPUTE << 8)
+        s.emit(Op.DISPATCH, data=[count // 64, 1, 1])
+        return [out]
+
+    ((reference, compiled),) = run_both(build, lanes=lanes)
+    assert reference.any()
+    assert np.array_equal(reference, compiled)

@@ -43,11 +43,19 @@ def and_(a: Value, b: Value) -> Value:
 
 
 def load_dwords(
-    t: Translator, base: Value, at: Value, inside: Sequence[Value], consecutive: Value | None, mask: Value | None
+    t: Translator,
+    base: Value,
+    at: Value,
+    inside: Sequence[Value],
+    consecutive: Value | None,
+    mask: Value | None,
+    *,
+    look: bool = False,
 ) -> list[Value]:
     """Dwords at byte offset ``at`` (4-aligned, scalar or per lane), one per entry of ``inside``, the masks of who may read.
 
-    ``consecutive``: a condition under which all lanes read neighbouring dwords, all inside.
+    ``consecutive``: a condition under which all lanes read neighbouring dwords, all inside; where there is none, ``look`` asks to
+    find out from the addresses whether they are neighbours, or all the same.
     """
     f = t.f
     if not at.type.lanes:
@@ -63,6 +71,8 @@ def load_dwords(
             result.append(f.gather(t.ivec, f.index(f.offset(base, 4 * c), I32, index), lanes))
         return result
 
+    if consecutive is None and not look:
+        return gather()
     slots = [f.var(t.ivec) for _ in inside]
     first = f.offset(base, at[0].zext(I64))
 
@@ -74,16 +84,19 @@ def load_dwords(
         for v, x in zip(slots, gather(), strict=True):
             v.set(x)
 
-    if consecutive is None:  # lane by lane is slow enough to look what the addresses are like
+    if consecutive is None:
         outside = (~t.full(reduce(and_, inside))).sext(I32)
         ahead = at - at[0]
-        with f.if_else(f.is_zero(outside | (ahead ^ (t.lane_index() << 2)))) as otherwise:
-            neighbours()
+        with f.if_else(f.is_zero(outside | ahead)) as otherwise:
+            for c, v in enumerate(slots):
+                v.set(t.full(f.load(I32, first, 4 * c)))
             otherwise()
-            with f.if_else(f.is_zero(outside | ahead)) as apart:
-                for c, v in enumerate(slots):
-                    v.set(t.full(f.load(I32, first, 4 * c)))
-                apart()
+            if len(inside) == 1:
+                with f.if_else(f.is_zero(outside | (ahead ^ (t.lane_index() << 2)))) as apart:
+                    neighbours()
+                    apart()
+                    scattered()
+            else:
                 scattered()
     else:
         with f.if_else(consecutive) as otherwise:
@@ -200,7 +213,7 @@ def _load(t: Translator, ins: Instruction) -> None:
     if span is None:
         t.write_masked(ins, [t.zero()] * 4)
         return
-    values = load_dwords(t, span.base, span.at, span.inside, span.consecutive, t.mask())
+    values = load_dwords(t, span.base, span.at, span.inside, span.consecutive, t.mask(), look=True)
     t.write_masked(ins, [*values, *[t.zero()] * (4 - count)])
 
 
@@ -352,7 +365,7 @@ def _shared_span(t: Translator, word: int, count: int) -> Span:
 def _shared_load(t: Translator, ins: Instruction) -> None:
     count = _count(ins[4])
     span = _shared_span(t, ins[3][0], count)
-    values = load_dwords(t, span.base, span.at, span.inside, span.consecutive, t.mask())
+    values = load_dwords(t, span.base, span.at, span.inside, span.consecutive, t.mask(), look=True)
     t.write_masked(ins, [*values, *[t.zero()] * (4 - count)])
 
 
