@@ -32,6 +32,7 @@ from wddm.hw.memory import APERTURE_BASE, BUS_BASE, LOCAL_BASE, PAGE_SIZE
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
+_libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 _libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
 _libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 _libc.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_long, ctypes.c_long]
@@ -105,11 +106,9 @@ class Memory:
         self._aperture_end = APERTURE_BASE + aperture_size
         #: Descriptor of the visible window alone, to be given to the processor; -1 without a window.
         self.window_descriptor = _memfd("vgpu-window", visible_window) if visible_window else -1
-        self._local_descriptor = _memfd("vgpu-local", local_size - visible_window) if local_size > visible_window else -1
         if self.window_descriptor >= 0:
             self._map(_GUARD, visible_window, self.window_descriptor, 0)
-        if self._local_descriptor >= 0:
-            self._map(_GUARD + visible_window, local_size - visible_window, self._local_descriptor, 0)
+        self._map_own()
         self._bound = np.zeros(aperture_size // PAGE_SIZE, np.uint32)  #: block id per aperture page, 0 = unbound
         self._blocks: dict[int, _Block] = {}
 
@@ -275,6 +274,16 @@ class Memory:
             raise _fail("unbind aperture pages")
         self._bound[first : first + count] = 0
 
+    def _map_own(self) -> None:
+        """Give local memory beyond the visible window zeroed pages, large ones where the system has them: nobody else maps it."""
+        at, size = self._host + _GUARD + self.visible_window, self.local_size - self.visible_window
+        if not size:
+            return
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE | _MAP_FIXED
+        if _libc.mmap(at, size, _READ_WRITE, flags, -1, 0) == _MAP_FAILED:
+            raise _fail("map local memory")
+        _libc.madvise(at, size, mmap.MADV_HUGEPAGE)  # a wish: kernels without large pages say no
+
     def _map(self, offset: int, size: int, descriptor: int, descriptor_offset: int) -> None:
         at = self._host + offset
         flags = mmap.MAP_SHARED | _MAP_FIXED
@@ -285,15 +294,12 @@ class Memory:
 
     def lose_content(self) -> None:
         """What a device reset does: local memory reads zero, no aperture page is bound. Announced blocks stay."""
-        for descriptor, size in (
-            (self.window_descriptor, self.visible_window),
-            (self._local_descriptor, self.local_size - self.visible_window),
-        ):
-            if descriptor >= 0 and _libc.fallocate(descriptor, _PUNCH_HOLE, 0, size):
-                if ctypes.get_errno() not in (errno.EOPNOTSUPP, errno.ENOSYS):
-                    raise _fail("drop content")
-                at = _GUARD if descriptor == self.window_descriptor else _GUARD + self.visible_window
-                self._bytes[at : at + size] = 0
+        size = self.visible_window
+        if self.window_descriptor >= 0 and _libc.fallocate(self.window_descriptor, _PUNCH_HOLE, 0, size):
+            if ctypes.get_errno() not in (errno.EOPNOTSUPP, errno.ENOSYS):
+                raise _fail("drop content")
+            self._bytes[_GUARD : _GUARD + size] = 0
+        self._map_own()
         self.unmap_aperture(0, len(self._bound))
 
     def forget_blocks(self) -> None:
@@ -304,7 +310,6 @@ class Memory:
     def close(self) -> None:
         """Give up descriptors and access. Address space is returned when the last view is gone. Idempotent."""
         self.forget_blocks()
-        for descriptor in (self.window_descriptor, self._local_descriptor):
-            if descriptor >= 0:
-                os.close(descriptor)
-        self.window_descriptor = self._local_descriptor = -1
+        if self.window_descriptor >= 0:
+            os.close(self.window_descriptor)
+        self.window_descriptor = -1
