@@ -210,3 +210,19 @@ def test_endless_programs_are_stopped(where: str) -> None:
     s.stop.set()
     with pytest.raises(FaultError, match="stop"):
         s.run()
+
+
+def test_threads_and_a_small_arena_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bins that overflow in the middle of a batch, and of a patch, are emptied in order, by any number of threads."""
+    build = scene(6, QUAD, 1, 3, [9, 14, 11, 10, 13, 8], patches=60)
+
+    def picture(threads: int) -> list[bytes]:
+        s = Scene(lambda m, stop: LlvmEngine(m, stop, threads))
+        surfaces = build(s)
+        s.run()
+        assert not s.engine.fallbacks  # type: ignore[attr-defined]
+        return [s.memory.view(x.address, x.size).tobytes() for x in surfaces]
+
+    whole = picture(1)
+    monkeypatch.setattr("vgpu.engine.llvm.engine.ARENA_BYTES", 1 << 16)
+    assert whole == picture(1) == picture(2) == picture(3)
