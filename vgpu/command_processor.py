@@ -359,6 +359,7 @@ class Execution:
         if int(packet["extent2"]) < extent or (target < source + extent and source < target + extent and extent):
             raise FaultError(Fault.BAD_PACKET, f"copy of {extent} bytes from {source:#x}+{int(packet['extent2'])} to {target:#x}")
         privileged = int(packet["op"]) == Op.COPY_SYSTEM
+        self._engine.before_read(self.state, source, extent)
         self._engine.before_write(self.state, target, extent)
         for at in range(0, extent, CHUNK):
             size = min(CHUNK, extent - at)

@@ -152,6 +152,10 @@ class Engine(ABC):
         """Copy bytes between views of memory that have one shape and share none."""
         to[:] = source
 
+    def before_read(self, state: PipelineState, address: int, extent: int) -> None:
+        """The command processor is about to read [address, address + extent) itself: complete what is deferred and writes there."""
+        self.flush(state)
+
     def before_write(self, state: PipelineState, address: int, extent: int) -> None:
         """The command processor is about to write [address, address + extent) itself (UPDATE_INLINE, COPY_BUFFER, fills): complete
         what is deferred and depends on these bytes. By default everything; an engine that snapshots constants may do less.

@@ -402,6 +402,11 @@ class LlvmEngine(Engine):
             self.epoch += 1
         self._check_stop()
 
+    def before_read(self, state: PipelineState, address: int, extent: int) -> None:
+        """What is in the bins writes the targets alone."""
+        if self._entries[0] and self._touches(self._targets(), address, extent):
+            self.flush(state)
+
     def before_write(self, state: PipelineState, address: int, extent: int) -> None:
         """Vertices are done already; what is in the bins needs pixel constants, resources and targets as they are."""
         d = self._states.get(id(state))
@@ -416,13 +421,18 @@ class LlvmEngine(Engine):
 
     def _overlaps(self, address: int, extent: int) -> bool:
         """Whether a write touches a surface or resource that waiting work uses."""
-        end = address + extent
-        if any(start < end and address < stop for start, stop in self._constant_ranges):
+        if any(start < address + extent and address < stop for start, stop in self._constant_ranges):
             return True
-        views = list(self._used.values())
+        return self._touches([*self._used.values(), *self._targets()], address, extent)
+
+    def _targets(self) -> list[ResolvedView]:
+        """The surfaces of the pass."""
         colors, depth = self._pass_views
-        views += [v for _, v in colors] + ([depth] if depth is not None else [])
-        return any(v.address < end and address < v.address + v.extent for v in views)
+        return [v for _, v in colors] + ([depth] if depth is not None else [])
+
+    @staticmethod
+    def _touches(views: list[ResolvedView], address: int, extent: int) -> bool:
+        return any(v.address < address + extent and address < v.address + v.extent for v in views)
 
     def _check_stop(self) -> None:
         if self.stop:
