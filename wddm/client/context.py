@@ -62,6 +62,7 @@ class ImmediateContext(ContextBindings):
         """Flush, and let the device's fence take a new value when all of it is done; returns the value."""
         self._fence_value += 1
         value = self._fence_value
+        self._staged = False
         self.device.run_sync(lambda: self.send(value))
         return value
 
@@ -75,11 +76,15 @@ class ImmediateContext(ContextBindings):
         try:
             await self._wait_fence(value, self._usual_spin() if spin is None else spin)
         finally:
-            self._usual_wait += ((time.perf_counter_ns() - asked) / 1000 - self._usual_wait) / 8
+            self._waited(asked)
+
+    def _waited(self, asked: int) -> None:
+        self._usual_wait += ((time.perf_counter_ns() - asked) / 1000 - self._usual_wait) / 8
 
     def _usual_spin(self) -> float:
-        usual = 2 * self._usual_wait
-        return usual if SHORTEST_SPIN <= usual <= LONGEST_SPIN else SHORTEST_SPIN
+        if self._usual_wait > LONGEST_SPIN:
+            return SHORTEST_SPIN
+        return min(max(2 * self._usual_wait, SHORTEST_SPIN), LONGEST_SPIN)
 
     async def _wait_fence(self, value: int, spin: float) -> None:
         if self._passed(value, spin):
@@ -107,12 +112,45 @@ class ImmediateContext(ContextBindings):
         """Flush and wait until the GPU has done everything recorded so far."""
         await self.wait_fence(self.signal(), spin=spin)
 
+    def flush(self) -> None:
+        """ID3D11DeviceContext::Flush: submit to the GPU what was recorded."""
+        if self._staged:
+            self.signal()  # whoever maps what was copied to need not wait for what is recorded later
+        else:
+            super().flush()
+
+    def _staging(self, resource: Resource) -> None:
+        """A copy into a resource is recorded: where it may be mapped, remember which value of the fence tells that it is done."""
+        if resource.usage is Usage.STAGING:
+            resource.done_at = self._fence_value + 1
+            self._staged = True
+
+    def _look_for(self, resource: Resource) -> None:
+        """Look at the fence page until the GPU is done with the last copy into a resource, so that mapping it does not wait.
+
+        A request that waits in the runtime costs twice the way of a fence and an answer.
+        """
+        if self.device.fence_page is None:
+            return
+        if resource.done_at > self._fence_value:
+            self.signal()
+        asked = time.perf_counter_ns()
+        if self._passed(resource.done_at, self._usual_spin()):
+            resource.done_at = 0
+            self._waited(asked)
+
     # ----- mapping and reading ---------------------------------------------------------------------------------------------
 
     async def map(self, resource: Resource, subresource: int = 0, map_type: int = MapType.READ, map_flags: int = 0) -> Mapped:
         """ID3D11DeviceContext::Map. Waits for the GPU unless DO_NOT_WAIT asks for DXGI_ERROR_WAS_STILL_DRAWING instead."""
+        asked = time.perf_counter_ns()
+        if resource.done_at and not map_flags:
+            self._look_for(resource)
         message = api.Map(resource=resource.id, subresource=subresource, type=map_type, flags=map_flags)
         reply = await self.device.call(message, api.Mapped)
+        if resource.done_at and not map_flags:
+            resource.done_at = 0
+            self._waited(asked)
         memory = self.device.memory(reply) if reply.memory_id else None
         try:
             self.device.raise_recorded()
@@ -212,12 +250,12 @@ class ImmediateContext(ContextBindings):
 
     async def _kept(self, key: tuple[Any, ...], make: Any) -> Any:
         """A helper resource, made once; the least recently used ones are given up."""
-        found = self._staging.pop(key, None)
+        found = self._helpers.pop(key, None)
         if found is None:
             found = await make()
-            while len(self._staging) >= _KEPT_STAGING:
-                self._staging.pop(next(iter(self._staging))).release()
-        self._staging[key] = found
+            while len(self._helpers) >= _KEPT_STAGING:
+                self._helpers.pop(next(iter(self._helpers))).release()
+        self._helpers[key] = found
         return found
 
     async def _staging_texture(self, texture: Texture, size: tuple[int, ...]) -> Texture:
@@ -366,6 +404,7 @@ class ImmediateContext(ContextBindings):
 
     def copy_resource(self, dst_resource: Resource, src_resource: Resource) -> None:
         """Copy a whole resource to one of the same kind and size."""
+        self._staging(dst_resource)
         self._record(c.COPY_RESOURCE, dst_resource.id, src_resource.id)
 
     def copy_subresource_region(
@@ -380,6 +419,7 @@ class ImmediateContext(ContextBindings):
         src_box: Sequence[int] | None = None,
     ) -> None:
         """Copy a box (left, top, front, right, bottom, back) of a subresource, or all of it."""
+        self._staging(dst_resource)
         self._record(
             c.COPY_SUBRESOURCE_REGION,
             dst_resource.id,
@@ -451,6 +491,7 @@ class ImmediateContext(ContextBindings):
 
     def copy_structure_count(self, dst_buffer: Buffer, dst_aligned_byte_offset: int, src_view: UnorderedAccessView) -> None:
         """Copy the hidden counter of an append or counter view into a buffer."""
+        self._staging(dst_buffer)
         self._record(c.COPY_STRUCTURE_COUNT, dst_buffer.id, dst_aligned_byte_offset, src_view.id)
 
     def resolve_subresource(

@@ -34,9 +34,10 @@ class ContextBase:
         self._commands: list[tuple[Any, ...]] = []
         self._bytes = 0
         self._fence_value = 0
+        self._staged = False  #: something was copied to where it may be mapped since the last signal
         self._usual_wait = 100.0  # microseconds, of late
         self._written: dict[tuple[int, int], npt.NDArray[np.uint8]] = {}
-        self._staging: dict[tuple[Any, ...], Resource] = {}
+        self._helpers: dict[tuple[Any, ...], Resource] = {}
 
     # ----- batches ---------------------------------------------------------------------------------------------------------
 

@@ -72,7 +72,7 @@ class DeviceChild:
 class Resource(DeviceChild):
     """A buffer or texture."""
 
-    __slots__ = ("bind_flags", "cpu_access_flags", "misc_flags", "usage")
+    __slots__ = ("bind_flags", "cpu_access_flags", "done_at", "misc_flags", "usage")
 
     def __init__(
         self,
@@ -88,6 +88,8 @@ class Resource(DeviceChild):
         self.bind_flags = BindFlag(bind_flags)
         self.cpu_access_flags = CpuAccessFlag(cpu_access_flags)
         self.misc_flags = ResourceMiscFlag(misc_flags)
+        #: STAGING: the value of the device's fence by which the last copy into it is done; 0: known to be done.
+        self.done_at = 0
 
 
 class Buffer(Resource):

@@ -371,6 +371,42 @@ async def test_mapped_pages_are_passed_on_once() -> None:
         assert len(driver.named("pfnStagingResourceUnmap")) == 2
 
 
+async def test_a_map_waits_by_the_fence_of_the_copy_before_it() -> None:
+    async with one_client() as (_, gpu):
+        device, driver = await new_device(gpu)
+        ctx = device.immediate_context
+        assert device.fence_page is not None
+        source = await target(device)
+        first, second = [
+            await device.create_texture2d(
+                width=16, height=16, format=UINT, usage=wddm.Usage.STAGING, bind_flags=0, cpu_access_flags=wddm.CpuAccessFlag.READ
+            )
+            for _ in range(2)
+        ]
+
+        async def signals(flags: int = 0) -> int:
+            """Signals so far, after a map of the first."""
+            await ctx.map(first, 0, wddm.MapType.READ, flags)
+            ctx.unmap(first)
+            return ctx._fence_value
+
+        assert await signals() == 0, "nothing was copied"
+        ctx.copy_resource(first, source)
+        ctx.flush()
+        ctx.copy_resource(second, source)
+        assert await signals() == 1, "the flush has told the fence, whatever came later"
+        ctx.flush()
+        ctx.flush()
+        assert ctx._fence_value == 2, "only what is new in a staging resource asks for it"
+        ctx.copy_subresource_region(first, 0, 0, 0, 0, source)
+        assert await signals() == 3
+        assert await signals() == 3
+        ctx.copy_resource(first, source)
+        assert await signals(wddm.MapFlag.DO_NOT_WAIT) == 3, "who does not wait asks the driver"
+        await settled(device)
+        assert len(driver.named("pfnResourceCopy")) == 3
+
+
 async def test_a_busy_resource_is_the_apps_to_wait_for() -> None:
     async with one_client() as (_, gpu):
         device, driver = await new_device(gpu)
