@@ -128,8 +128,13 @@ class StateCommands:
         }
 
     def begin(self, data: D3DHAL_DRAWPRIMITIVES2DATA) -> None:
-        """A call begins: its copy of the render states is the one to keep up to date."""
-        self._rstates = data.lpdwRStates
+        """A call begins: its copy of the render states is the one to keep up to date.
+
+        A copy that the driver has not seen yet learns the one default of its own.
+        """
+        if data.lpdwRStates is not self._rstates:
+            self._rstates = data.lpdwRStates
+            self._tell(int(RS.POINTSIZE), self._state.render(RS.POINTSIZE))
 
     def _nothing(self, command: Command) -> None:
         """What the command asks for is done by doing nothing."""

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.unit.umd.dp2.rig import Legacy
 from umd.dp2.errors import D3DERR_INVALIDCALL, DDERR_INVALIDPARAMS, CommandError
 from umd.dp2.state import RS, TSS, Kind, State
+from wddm.client.dp2_commands import Dp2CommandBuffer
 from wddm.ddi.d3dhal import D3DHAL_STATESET as SET
 from wddm.ddi.d3dhal import D3DSTATEBLOCKTYPE as TYPE
 from wddm.ddi.d3dhal import PIXEL_RENDERSTATES, VERTEX_RENDERSTATES
@@ -27,6 +29,17 @@ def test_defaults() -> None:
     assert state.stage(3, TSS.TEXCOORDINDEX) == 3
     assert (state.get(Kind.TRANSFORM, 256) == np.eye(4)).all()
     assert state.get(Kind.ZRANGE) == (0.0, 1.0)
+
+
+async def test_the_runtime_s_copy_is_told_what_the_driver_uses() -> None:
+    legacy = await Legacy.start(2, 2)
+    assert legacy.rstates[RS.POINTSIZE] == 0x3F800000
+    await legacy.draw(Dp2CommandBuffer().render_states({RS.ZFUNC: 7, RS.FOGEND: 2.5}))
+    assert (legacy.rstates[RS.ZFUNC], legacy.rstates[RS.FOGEND]) == (7, 0x40200000)
+    await legacy.draw(Dp2CommandBuffer().begin_state_set(1).render_state(RS.ZFUNC, 3).end_state_set())
+    assert legacy.rstates[RS.ZFUNC] == 7
+    await legacy.draw(Dp2CommandBuffer().execute_state_set(1))
+    assert legacy.rstates[RS.ZFUNC] == 3
 
 
 def test_a_recording_takes_what_is_set_and_nothing_else() -> None:
