@@ -56,8 +56,8 @@ PEERS = {
 
 def measure(
     name: str, threads: int, lanes: int | None, samples: int, clock: Callable[[], float]
-) -> tuple[list[float], str, float, LlvmEngine]:
-    """Rates (or milliseconds) of the samples, unit, seconds of the first run, and the engine."""
+) -> tuple[list[float], str, float]:
+    """Rates (or milliseconds) of the samples, unit, and seconds of the first run."""
     engines: list[LlvmEngine] = []
 
     def make(memory: Memory, stop: StopWord) -> LlvmEngine:
@@ -81,7 +81,7 @@ def measure(
             work.run()
         each = (clock() - start) / inner
         out.append(each * 1e3 if work.unit.startswith("ms") else work.amount / each)
-    return out, work.unit, first, engines[0]
+    return out, work.unit, first
 
 
 def reference(name: str, clock: Callable[[], float]) -> float:
@@ -145,7 +145,7 @@ def main() -> None:
     for name in WORKLOADS:
         if options.names and not any(part in name for part in options.names):
             continue
-        values, unit, first, engine = measure(name, threads, options.lanes, options.samples, clock)
+        values, unit, first = measure(name, threads, options.lanes, options.samples, clock)
         median, peer = statistics.median(values), PEERS.get(name, float("nan"))
         if options.reference and name not in PEERS:
             peer = reference(name, clock)
@@ -153,9 +153,8 @@ def main() -> None:
         if name in PEERS:
             ratios.append(ratio)
         low, high = min(values), max(values)
-        notes = f" {dict(engine.fallbacks)}" if engine.fallbacks else ""
         print(
-            f"{name:32} {median:9.3f} {low:9.3f} {high:9.3f} {unit:9} {peer:7.3f} {ratio:7.2f} {first * 1e3:9.1f}{notes}",
+            f"{name:32} {median:9.3f} {low:9.3f} {high:9.3f} {unit:9} {peer:7.3f} {ratio:7.2f} {first * 1e3:9.1f}",
             flush=True,
         )
     if not options.names or "jit" in options.names:

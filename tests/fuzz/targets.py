@@ -92,8 +92,6 @@ def play(
         seen[f"fault {fault.name}"] += 1
     finally:
         timer.cancel()
-    for reason in getattr(s.engine, "fallbacks", ()):
-        seen[f"on the reference engine: {reason}"] += 1
     wrong = "a gap between surfaces was written" if s.overrun() else None
     data = [s.memory.view(x.address, x.size).copy() for x in surfaces]
     s.memory.close()

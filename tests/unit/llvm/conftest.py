@@ -14,10 +14,10 @@ from vgpu.engine.reference import ReferenceEngine
 Build = Callable[[Scene], list[Surface]]
 
 
-def run_both(build: Build, *, threads: int = 1, lanes: int | None = None, fallbacks: bool = False) -> list[tuple[Any, Any]]:
+def run_both(build: Build, *, threads: int = 1, lanes: int | None = None) -> list[tuple[Any, Any]]:
     """Build the same scene on the reference engine and the compiled one; the bytes of its surfaces, in pairs.
 
-    Unless ``fallbacks``, everything must have been compiled. The code is optimised from the beginning.
+    The code is optimised from the beginning.
     """
     out = []
     for kind in ("reference", "llvm"):
@@ -28,8 +28,6 @@ def run_both(build: Build, *, threads: int = 1, lanes: int | None = None, fallba
         )
         surfaces = build(scene)
         scene.run()
-        if kind == "llvm" and not fallbacks:
-            assert not scene.engine.fallbacks, scene.engine.fallbacks  # type: ignore[attr-defined]
         out.append([scene.memory.view(s.address, s.size).copy() for s in surfaces])
     return list(zip(*out, strict=True))
 

@@ -89,9 +89,9 @@ def textured(
     return build
 
 
-def worst(build: Callable[[Scene], list[Surface]], *, fallbacks: bool = False, outliers: int = 0) -> int:
+def worst(build: Callable[[Scene], list[Surface]], *, outliers: int = 0) -> int:
     """Largest difference, but for some bytes where a rounding decides between neighbouring texels."""
-    ((a, b),) = run_both(build, fallbacks=fallbacks)
+    ((a, b),) = run_both(build)
     difference = np.sort(np.abs(a.astype(int) - b))
     return int(difference[len(difference) - 1 - outliers])
 

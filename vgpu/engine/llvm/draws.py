@@ -214,7 +214,7 @@ class DrawState:
     def prepare(self, call: DrawCall) -> int:
         """Bring records up to date: :attr:`pipeline`'s front end may be called with :attr:`front_pointer`.
 
-        Returns the primitives of an instance. Raises FaultError and UnsupportedError.
+        Returns the primitives of an instance. Raises FaultError.
         """
         engine, state = self.engine, self.state
         versions = state.version

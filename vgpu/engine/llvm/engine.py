@@ -1,8 +1,8 @@
 """The engine of generated machine code: draws into bins, tiles on all cores, kernels for compute.
 
-Draws run their vertices at once and leave triangles in the bins of their tiles; :meth:`LlvmEngine.flush` rasterizes the bins. What
-a state combination needs that is not compiled runs on the reference engine, draw by draw, and is counted by reason in
-:attr:`LlvmEngine.fallbacks`.
+Draws run their vertices at once and leave primitives in the bins of their tiles; :meth:`LlvmEngine.flush` rasterizes the bins.
+Every draw and dispatch is machine code. Resolves, mips, blits, and clears and copies of rare kinds are the reference engine's, as
+is the account that queries read.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import ctypes
 import math
 import struct
 import time
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -38,7 +37,6 @@ from .jit import DiskCache, Jit, default_cache_directory, lane_counts
 from .parts import PATIENCE
 from .pipeline import DrawPipeline, Pipelines, Program, packet
 from .records import CHUNK, PASS, TILE
-from .shader_errors import UnsupportedError
 from .workers import Workers
 
 _FRONT_FUNCTION: Final = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p)
@@ -80,7 +78,6 @@ class LlvmEngine(Engine):
         self.bindings = Bindings(memory)
         self.pipelines = Pipelines(self.jit, self.bindings, (self.lanes, self.wide), _FRONT_FUNCTION, patience)
         self.reference = ReferenceEngine(memory, stop)
-        self.fallbacks: Counter[str] = Counter()
         self.workers = Workers(threads)
         self.weight = 1  #: of the heaviest pixel program that waits
         self.epoch = 0  #: counts flushes: records of earlier ones are gone
@@ -168,16 +165,11 @@ class LlvmEngine(Engine):
     def dispatch(self, state: PipelineState, groups: tuple[int, int, int]) -> Iterator[Step]:
         """Run the compute program."""
         self.flush(state)
-        try:
-            program = self.load_program(state, Stage.COMPUTE)
-            if program is None:
-                raise FaultError(Fault.PIPELINE, "dispatch without a compute program")
-            bound = self.pipelines.bind(state, program)
-            kernel = self.pipelines.kernel(program, bound.key)
-        except UnsupportedError as error:
-            self.fallbacks[f"compute: {error}"] += 1
-            yield from self.reference.dispatch(state, groups)
-            return
+        program = self.load_program(state, Stage.COMPUTE)
+        if program is None:
+            raise FaultError(Fault.PIPELINE, "dispatch without a compute program")
+        bound = self.pipelines.bind(state, program)
+        kernel = self.pipelines.kernel(program, bound.key)
         if program.has_loop:
             yield True
         block = np.array([*self._compute_constants(state, program), *bound.resources, 0], np.uint64)
@@ -222,15 +214,7 @@ class LlvmEngine(Engine):
 
     # -- draws --------------------------------------------------------------------------------------------------------
     def draw(self, state: PipelineState, call: DrawCall) -> Iterator[Step]:
-        """Draw into the bins; what is not compiled, on the reference engine."""
-        try:
-            return self._draw(state, call)
-        except UnsupportedError as error:
-            self.flush(state)
-            self.fallbacks[f"draw: {error}"] += 1
-            return self.reference.draw(state, call)
-
-    def _draw(self, state: PipelineState, call: DrawCall) -> Iterator[Step]:
+        """Draw into the bins."""
         if self._owner is not state:
             if self._owner is not None:
                 self.flush(self._owner)

@@ -1,8 +1,7 @@
 """From pipeline state to compiled functions: programs, keys and the caches that join them.
 
 Owns the translation of state packets into the compile keys of the four functions of a draw (vertex, front end, pixel, merger) and
-of kernels. What cannot be compiled yet raises :class:`~vgpu.engine.llvm.shader.UnsupportedError`; what the hardware refuses raises
-FaultError.
+of kernels. What the hardware refuses raises FaultError.
 """
 
 from __future__ import annotations

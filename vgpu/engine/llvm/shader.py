@@ -22,7 +22,6 @@ from . import access, alu, maths, texture
 from .analysis import SIGNATURES, Analysis, Instruction, analyse, instructions, match_blocks
 from .builder import F32, I1, I32, I64, PTR, Function, MaskVariable, Type, Value, Variable
 from .float_mode import flush, uses_doubles
-from .shader_errors import UnsupportedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +119,7 @@ class Stage:
 
     def load_input(self, t: Translator, index: Value, vertex: Value | None) -> Value:
         """LOAD_INPUT."""
-        raise UnsupportedError("indexed inputs")
+        raise NotImplementedError
 
     def system(self, t: Translator, register: int) -> Value:
         """A system value, as bits."""
@@ -131,7 +130,7 @@ class Stage:
 
     def store_output_indexed(self, t: Translator, index: Value, x: Value, mask: Value | None) -> None:
         """STORE_OUTPUT."""
-        raise UnsupportedError("indexed outputs")
+        raise NotImplementedError
 
     def effects(self, t: Translator, mask: Value | None) -> Value | None:
         """The lanes of ``mask`` that may write memory."""
@@ -139,7 +138,7 @@ class Stage:
 
     def shared(self, t: Translator) -> Value:
         """Pointer to the shared memory of the group."""
-        raise UnsupportedError("shared memory outside compute")
+        raise NotImplementedError
 
     def discard(self, t: Translator, mask: Value) -> None:
         """DISCARD for these lanes."""
@@ -490,10 +489,9 @@ class Translator:
             x = self.full(self.float(src[0]))
             fine = op in (Op.DDX_FINE, Op.DDY_FINE)
             self.write(dst, self.saturated(mods, derivative(self, x, op in (Op.DDX_COARSE, Op.DDX_FINE), fine)))
-        elif op == Op.NOP or self.stage.other(self, ins):
-            pass
-        else:
-            raise UnsupportedError(f"operation {Op(op).name}")
+        elif op != Op.NOP:
+            known = self.stage.other(self, ins)
+            assert known, f"{Op(op).name} passed the check of programs of this stage"
 
     def bits_or_float(self, word: int) -> Value:
         """An operand of a move: raw, or float when it has modifiers."""
