@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.fuzz.scenes import REGISTERS_OUT, dispatch_scene, draw_scene
+from tests.fuzz.stages import stage_scene
 from tests.support.gpu_scene import Scene, Surface
 from vgpu.engine import Engine, StopWord
 from vgpu.engine.llvm import LlvmEngine
@@ -157,6 +158,17 @@ def draws(seed: int) -> str | None:
         return difference(play(seed, build, reference=True), play(seed, build, threads=1 + seed % 4))
 
 
+def stages(seed: int) -> str | None:
+    """Geometry, tessellation and stream output: both engines, one to four threads, eight and sixteen lanes."""
+
+    def build(s: Scene) -> list[Surface]:
+        return stage_scene(s, seed)
+
+    with many_threads():
+        lanes = 16 if seed % 8 >= 4 else 8
+        return difference(play(seed, build, reference=True), play(seed, build, threads=1 + seed % 4, lanes=lanes))
+
+
 def dispatches(seed: int) -> str | None:
     """Kernels that are exact: both engines, one to four threads, eight and sixteen lanes."""
 
@@ -188,7 +200,8 @@ def damage(seed: int) -> str | None:
 
     def build(s: Scene) -> list[Surface]:
         r = random.Random(seed)
-        surfaces = (draw_scene if r.random() < 0.6 else dispatch_scene)(s, seed, exact=r.random() < 0.5)
+        kind, exact = r.random(), r.random() < 0.5
+        surfaces = stage_scene(s, seed) if kind < 0.3 else (draw_scene if kind < 0.7 else dispatch_scene)(s, seed, exact=exact)
         packets = np.concatenate(s.packets)
         raw = packets.view(np.uint8).reshape(len(packets), PACKET.itemsize)
         for _ in range(r.randrange(1, 5)):
@@ -215,5 +228,5 @@ def damage(seed: int) -> str | None:
 
 
 TARGETS: Final[dict[str, Callable[[int], str | None]]] = {
-    f.__name__: f for f in (draws, dispatches, threads, kernels, damage)
+    f.__name__: f for f in (draws, stages, dispatches, threads, kernels, damage)
 }

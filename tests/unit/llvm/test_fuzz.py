@@ -14,7 +14,7 @@ from vgpu.engine.llvm import LlvmEngine
 from vgpu.memory import Memory
 from wddm.hw.memory import LOCAL_BASE
 
-SEEDS = {"draws": 4, "dispatches": 6, "threads": 4, "kernels": 12, "damage": 12}
+SEEDS = {"draws": 4, "stages": 4, "dispatches": 6, "threads": 4, "kernels": 12, "damage": 20}
 
 
 @pytest.mark.parametrize(("name", "seed"), [(name, seed) for name in TARGETS for seed in range(SEEDS[name])])

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.gpu_scene import Scene
-from tests.unit.llvm import test_geometry, test_tessellation
 from tests.unit.llvm.programs import compute_program
 from tests.unit.llvm.test_draws import ALPHA, triangles
 from tests.unit.llvm.test_textures import textured
@@ -82,43 +81,7 @@ def test_damaged_programs(seed: int) -> None:
     damage_program(seed)
 
 
-def damage_stages(seed: int) -> None:
-    """Hull, domain and geometry programs with some wrong bytes, and wrong state around them."""
-    r = random.Random(seed)
-    s = Scene(lambda m, stop: LlvmEngine(m, stop), 16 << 20)
-    if r.random() < 0.5:
-        test_geometry.scene(seed, streams=r.choice([1, 2]), topology=r.choice([1, 3, 5]), n=30)(s)
-    else:
-        factors = [r.choice([1.0, 2.5, 7.0]) for _ in range(6)]
-        domain = r.randrange(1, 4)
-        test_tessellation.scene(seed, domain, r.randrange(1, 5), 3 if domain > 1 else 2, factors, geometry=domain > 1, patches=2)(s)
-    packets = np.concatenate(s.packets)
-    programs = packets[packets["op"] == Op.SET_SHADER]
-    for _ in range(r.randrange(1, 4)):
-        if r.random() < 0.6:
-            program = programs[r.randrange(len(programs))]
-            code = s.memory.view(int(program["address"]), int(program["extent"]), write=True)
-            code[r.choice([*range(68, 96), *range(HEADER_SIZE, len(code))])] ^= 1 << r.randrange(8)
-        else:
-            field = r.choice(["extent", "arg", "address2", "data"])
-            value = packets[r.randrange(len(packets))][field]
-            packets[r.randrange(len(packets))][field] = r.choice([value, 0, 1])
-    packets["data"][packets["op"] == Op.DRAW, :2] &= 0xFF
-    timer = threading.Timer(5, s.stop.set)
-    timer.start()
-    with contextlib.suppress(FaultError):
-        s.submit(packets)
-    timer.cancel()
-
-
-@settings(deadline=None, max_examples=15, database=None)
-@given(seed=st.integers(0, 1 << 40))
-def test_damaged_stages(seed: int) -> None:
-    damage_stages(seed)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_fixed_damage(seed: int) -> None:
     damage(seed)
-    damage_stages(seed)
     damage_program(seed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fuzz.stages import HEAD, geometry_scene
 from tests.support.gpu_scene import Scene, Surface
 from tests.unit.llvm.conftest import run_both
 from tests.unit.llvm.test_draws import PS, VS
@@ -17,109 +17,7 @@ from vgpu.engine.llvm import LlvmEngine
 from vgpu.fault import FaultError
 from wddm.hw.descriptors import InputElement, Rasterizer
 from wddm.hw.formats import Format
-from wddm.hw.packets import Op, QueryKind, Stage, Topology
-
-#: Topology and the input primitives (numbers of the program's header) that a program may take from it.
-INPUTS = {
-    Topology.POINTLIST: (1,),
-    Topology.LINELIST: (2,),
-    Topology.LINESTRIP: (2,),
-    Topology.TRIANGLELIST: (3,),
-    Topology.TRIANGLESTRIP: (3,),
-    Topology.LINELIST_ADJ: (6, 2),
-    Topology.LINESTRIP_ADJ: (6, 2),
-    Topology.TRIANGLELIST_ADJ: (7, 3),
-    Topology.TRIANGLESTRIP_ADJ: (7, 3),
-    Topology.PATCHLIST_1 + 4: (12,),
-    Topology.PATCHLIST_32: (39,),
-}
-CORNERS = {1: 1, 2: 2, 3: 3, 6: 4, 7: 6, 12: 5, 39: 32}
-HEAD = "input 0 xyzw sv=POSITION\ninput 1 xyzw\noutput 0 xyzw sv=POSITION\noutput 1 xyzw\n"
-
-
-def program(r: random.Random, primitive: int, *, streams: int = 1, topology: int = 5) -> str:
-    """A program that emits around its corners: strips of several lengths, under conditions that differ between lanes."""
-    corners, instances = CORNERS[primitive], r.choice([1, 1, 2, 3])
-    lines = [
-        f"geometry temps=16 primitive={primitive} topology={topology} max_vertices={r.choice([3, 7, 20])} instances={instances}"
-        f" rasterized_stream={r.choice([*range(streams), *range(streams), 0xFFFFFFFF])}",
-        HEAD.rstrip(),
-    ]
-    for s in range(streams):
-        lines += [f"stream_output 0 xy buffer={s} stream={s} offset=4", f"stream_output 1 xz buffer={s} stream={s} offset=12"]
-        lines += [f"stream_output 1 w buffer={s + 2} stream={s} offset=0", f"stream_stride {s} 24", f"stream_stride {s + 2} 4"]
-    if r.random() < 0.3:
-        lines[1] = HEAD.replace("output 1 xyzw", "output 1 xyzw\noutput 2 y sv=PRIMITIVE_ID").rstrip()
-        lines.append("iadd o2.y, $PRIMITIVE_ID, 7")
-    lines += ["mov r10, 0", "and r9, $PRIMITIVE_ID, 3", f"iadd r9, r9, {r.randrange(1, 5)}", "utof r8, $GS_INSTANCE_ID"]
-    lines += ["loop", "uge r11, r10, r9", "breakc r11, 1", f"urem r12, r10, {corners}"]
-    for c, name in enumerate("xyzw"):
-        lines += [f"load_input r{c}, {c}, r12", f"load_input o1.{name}, {c + 4}, {r.choice(['r12', str(r.randrange(corners))])}"]
-    lines += ["mov r13, $PRIMITIVE_ID", "utof o1.w, r13", "fmul r8, r8, 0.03", "fadd r0, r0, r8"]
-    size = r.choice([0.02, 0.1, 0.5])
-    for x, y in ((0, 0), (0, 1), (1, 0)):
-        lines += [f"fadd o0.x, r0, {x * size}", f"fadd o0.y, r1, {y * size}", "mov o0.z, r2", "mov o0.w, r3"]
-        s = r.randrange(streams)
-        if r.random() < 0.3:
-            lines += [f"ult r14, r12, {r.randrange(1, 3)}", "if r14", f"emit {s}", "endif"]
-        else:
-            lines.append(f"emit {s}")
-    if r.random() < 0.6:
-        lines += ["and r14, r10, 1", "if r14", f"cut {r.randrange(streams)}", "endif"]
-    lines += ["iadd r10, r10, 1", "endloop"]
-    if streams > 1:
-        lines += ["emit 0", "emit 1"]
-    return "\n".join(lines)
-
-
-def scene(seed: int, *, streams: int = 1, topology: int = 5, n: int = 120) -> Callable[[Scene], list[Surface]]:
-    """Random vertices through a random program, into a picture, buffers and queries."""
-
-    def build(s: Scene) -> list[Surface]:
-        r, random_numbers = random.Random(seed), np.random.default_rng(seed)
-        kind = r.choice(list(INPUTS))
-        primitive = r.choice(INPUTS[kind])
-        v = np.zeros((n, 8), np.float32)
-        v[:, :2], v[:, 2] = random_numbers.uniform(-1.1, 1.1, (n, 2)), random_numbers.uniform(-0.1, 1.1, n)
-        v[:, 3], v[:, 4:] = random_numbers.uniform(0.5, 2, n), random_numbers.uniform(0, 1, (n, 4))
-        target, depth = s.texture(Format.R8G8B8A8_UNORM, 67, 45), s.texture(Format.D24_UNORM_S8_UINT, 67, 45)
-        s.memory.view(depth.address, depth.size, write=True)[:] = random_numbers.integers(0, 256, depth.size)
-        four = Format.R32G32B32A32_FLOAT
-        s.vertices(v, 32, [InputElement(0, 0, four, 0), InputElement(1, 0, four, 16)])
-        for text in (VS, program(r, primitive, streams=streams, topology=topology), PS.format("CONSTANT")):
-            s.shader(text)
-        s.bind(Op.SET_RENDER_TARGET, target, arg=1)
-        s.bind(Op.SET_DEPTH_STENCIL, depth)
-        s.viewport(67, 45)
-        s.emit(Op.SET_TOPOLOGY, arg=kind)
-        s.rasterizer(Rasterizer(cull=r.choice([1, 3])))
-        out = [target, depth]
-        fill = s.buffer(np.zeros(4, np.uint32))
-        for slot in range(4):
-            if r.random() < 0.85:
-                size = r.choice([40, 1000, 60000])
-                buffer = s.buffer(np.full(size // 4 + 16, 0xABABABAB, np.uint32))
-                counter = fill.address + 4 * slot
-                s.emit(Op.SET_STREAM_OUTPUT, slot=slot, address=buffer.address, extent=size, address2=counter, extent2=4)
-                out.append(buffer)
-        queries = s.buffer(np.zeros(64, np.uint64))
-        asked = [QueryKind.STREAM_OUTPUT_STATISTICS | stream << 8 for stream in range(4)] + [QueryKind.STREAM_OVERFLOW_PREDICATE | 4 << 8]
-        for i, arg in enumerate(asked):
-            s.emit(Op.QUERY_BEGIN, address=queries.address + 64 * i, extent=64, arg=arg)
-        instances = r.choice([1, 1, 3])
-        if r.random() < 0.5:
-            indices = random_numbers.integers(0, n, 2 * n).astype(r.choice([np.uint16, np.uint32]))
-            indices[random_numbers.random(2 * n) < 0.04] = np.iinfo(indices.dtype).max
-            s.indices(indices)
-            s.draw_indexed(2 * n, instances)
-        else:
-            s.draw(n, instances)
-        s.draw(n // 2)
-        for i, arg in enumerate(asked):
-            s.emit(Op.QUERY_END, address=queries.address + 64 * i, extent=64, arg=arg)
-        return [*out, fill, queries]
-
-    return build
+from wddm.hw.packets import Op, Stage, Topology
 
 
 def check(build: Callable[[Scene], list[Surface]], *, lanes: int | None = None) -> None:
@@ -131,13 +29,13 @@ def check(build: Callable[[Scene], list[Surface]], *, lanes: int | None = None) 
 @pytest.mark.parametrize("lanes", [8, 16])
 @pytest.mark.parametrize("seed", range(6))
 def test_programs(seed: int, lanes: int) -> None:
-    check(scene(seed), lanes=lanes)
+    check(geometry_scene(seed), lanes=lanes)
 
 
 @settings(deadline=None, max_examples=15, database=None)
 @given(seed=st.integers(0, 1 << 32), streams=st.integers(1, 2), topology=st.sampled_from([1, 3, 5]))
 def test_random_programs(seed: int, streams: int, topology: int) -> None:
-    check(scene(seed, streams=streams, topology=topology))
+    check(geometry_scene(seed, streams=streams, topology=topology))
 
 
 def test_many_vertices_per_invocation() -> None:
@@ -200,7 +98,7 @@ def test_vertex_outputs_are_streamed_and_drawn_again() -> None:
 
 def test_stages_that_do_not_fit_are_refused() -> None:
     s = Scene(lambda m, stop: LlvmEngine(m, stop))
-    scene(1)(s)
+    geometry_scene(1)(s)
     s.packets = s.packets[:-12]
     s.shader("geometry primitive=2 topology=5 max_vertices=3\n" + HEAD + "emit 0\n")
     s.emit(Op.SET_TOPOLOGY, arg=Topology.TRIANGLELIST)
@@ -213,7 +111,7 @@ def test_stages_that_do_not_fit_are_refused() -> None:
 
 def test_an_endless_geometry_program_is_stopped() -> None:
     s = Scene(lambda m, stop: LlvmEngine(m, stop))
-    scene(1)(s)
+    geometry_scene(1)(s)
     s.shader("geometry primitive=3 topology=5 max_vertices=3\n" + HEAD + "loop\nemit 0\nendloop\n")
     s.emit(Op.SET_TOPOLOGY, arg=Topology.TRIANGLELIST)
     s.packets = [p for p in s.packets if p["op"][0] not in (Op.DRAW, Op.DRAW_INDEXED)]
