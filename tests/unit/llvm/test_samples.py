@@ -111,3 +111,18 @@ def test_any_program_agrees(name: str, flags: str, **options: Any) -> None:
         flags = ""
     for reference, compiled in run_both(build(text(EXACT[name], flags=flags), n=12, **options)):
         assert np.array_equal(reference, compiled)
+
+
+@pytest.mark.parametrize("mask", [0b0101, 0b1000])
+@pytest.mark.parametrize("name", ["index", "covered"])
+@pytest.mark.parametrize("flags", ["", "flags=2"])
+def test_samples_outside_the_mask_are_not_drawn(name: str, flags: str, mask: int) -> None:
+    draw = build(text(EXACT[name], flags=flags), samples=4, n=20, state=STENCIL)
+
+    def masked(s: Scene) -> list[Surface]:
+        s.emit(Op.SET_BLEND_FACTOR, data=[0, 0, 0, 0, mask])
+        return draw(s)
+
+    for (reference, compiled), (whole, _) in zip(run_both(masked), run_both(draw), strict=True):
+        assert np.array_equal(reference, compiled)
+        assert not np.array_equal(reference, whole)

@@ -1,7 +1,7 @@
 """The kinds of primitives: which pixels they may cover, what their records hold, how attributes change across them.
 
-Triangles and wireframes have three corners, lines two, points one. Multisampled lines are rectangles 1.4 pixels wide, points
-squares of one pixel: both are quads with four edges. Aliased lines and wireframes keep their corners, for the diamond-exit rule.
+Triangles and wireframes have three corners, lines two, points one. Multisampled and smooth lines are rectangles 1.4 pixels wide,
+points squares of one pixel: quads with four edges. Aliased lines and wireframes keep their corners, for the diamond-exit rule.
 """
 
 from __future__ import annotations
