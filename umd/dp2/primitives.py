@@ -33,13 +33,14 @@ class Topology(IntEnum):
 @dataclass(slots=True)
 class Primitives:
     """``count`` vertices from ``start`` on, or those that ``indices`` name. ``edges``: the pairs of vertices that wireframes show,
-    where that is not every edge."""
+    where that is not every edge. ``fans``: the vertices are a fan of so many triangles."""
 
     topology: Topology
     start: int = 0
     count: int = 0
     indices: Indices | None = None
     edges: Indices | None = None
+    fans: int = 0
 
     def highest(self) -> int:
         """The highest vertex that is named, -1 when there is none."""
@@ -92,7 +93,7 @@ def primitives(type: int, start: int, number: int) -> Primitives:
     """Primitives of consecutive vertices."""
     count = vertices(type, number)
     if type == D3DPRIMITIVETYPE.TRIANGLEFAN:
-        return Primitives(Topology.TRIANGLES, indices=fan(number, start))
+        return Primitives(Topology.TRIANGLES, start, count, fans=number)
     return Primitives(TOPOLOGIES[D3DPRIMITIVETYPE(type)], start, count)
 
 

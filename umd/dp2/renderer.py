@@ -20,7 +20,7 @@ from umd.dp2.assembly import Assembly
 from umd.dp2.errors import CommandError
 from umd.dp2.formats import FETCH, VertexFormat
 from umd.dp2.output import bind_output, bind_screen, sampler_packet
-from umd.dp2.primitives import Primitives, Topology
+from umd.dp2.primitives import Primitives, Topology, fan
 from umd.dp2.programs import Programs
 from umd.dp2.state import RS, TSS, USER_MEMORY, Kind, State
 from umd.dp2.surfaces import Surface, Surfaces, handles
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 MAX_TARGETS: Final = 4
 MAX_CACHED: Final = 512
+MAX_FANS: Final = 4096  #: triangles of a fan whose indices are kept
 #: SETSTREAMSOURCEFREQ: the two high bits say what the low ones count.
 INDEXED_DATA: Final = 1 << 30
 INSTANCE_DATA: Final = 1 << 31
@@ -76,6 +77,7 @@ class Renderer:
         self._layouts: dict[Any, tuple[bytes, ...]] = {}
         self._prepared: Any = None
         self._targets: Any = None
+        self._fan: tuple[Resource, int, int] | None = None  #: indices of a long fan, as they are bound
         self._bound_constants: dict[int, bytes] = {}
         self.size = (0, 0)  #: of the target, in pixels
 
@@ -103,6 +105,8 @@ class Renderer:
         elif fill == D3DFILLMODE.WIREFRAME and primitives.edges is not None:
             # DEVIATES: triangles of which not every edge is shown are drawn as lines, and none is culled.
             primitives = Primitives(Topology.LINES, indices=primitives.edges)
+        elif primitives.fans > MAX_FANS:
+            primitives = Primitives(primitives.topology, indices=fan(primitives.fans, primitives.start))
         indices = primitives.indices
         count = primitives.count if indices is None else len(indices)
         if not count:
@@ -110,7 +114,15 @@ class Renderer:
         self.check(format, sources, primitives.highest() + base, (int(indices.min()) + base) if indices is not None else 0)
         await self.prepare(format, sources, primitives.topology)
         if indices is None:
-            await settle(self._device.draws.DrawInstanced(0, count, self._instances(sources), primitives.start, 0))
+            instances, draws, start = self._instances(sources), self._device.draws, primitives.start
+            if not primitives.fans:
+                await settle(draws.DrawInstanced(0, count, instances, start, 0))
+                return
+            # Every fan has the same indices; where it starts is the base vertex.
+            if self._fan is None:
+                self._fan = transient.small(fan(MAX_FANS).astype("<u4").tobytes()), int(Format.R32_UINT), 0
+            self._core.bind(key(Bind.INDEX_BUFFER), self._fan, self._fan[0])
+            await settle(draws.DrawIndexedInstanced(0, 3 * primitives.fans, instances, 0, start, 0))
             return
         buffer, owned = await transient.buffer(self._core, indices.astype("<u4").tobytes())
         self._device.core.bind(key(Bind.INDEX_BUFFER), (buffer, int(Format.R32_UINT), 0), buffer)

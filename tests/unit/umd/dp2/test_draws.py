@@ -155,6 +155,21 @@ async def test_more_vertices_than_a_chunk_of_the_ring() -> None:
     assert ((await legacy.pixels()) == RED).all()
 
 
+async def test_a_fan_of_any_length() -> None:
+    for count in (40, 5000):
+        legacy = await Legacy.start()
+        angle = np.linspace(0, 2 * np.pi, count + 1)
+        scale = 4 / np.maximum(np.abs(np.cos(angle)), np.abs(np.sin(angle)))  # around a square
+        ring = [(float(x), float(y), 0.0, RED) for x, y in zip(3.5 + scale * np.cos(angle), 3.5 + scale * np.sin(angle), strict=True)]
+        await legacy.draw(Dp2CommandBuffer().triangle_fan(2, count), screen((90, 90, 0, 0), (91, 91, 0, 0), (3.5, 3.5, 0, RED), *ring))
+        assert ((await legacy.pixels()) == RED).all()
+        # Points of a fan are its vertices.
+        legacy = await Legacy.start()
+        commands = Dp2CommandBuffer().render_state(RS.FILLMODE, 1).triangle_fan(1, 2)
+        await legacy.draw(commands, screen((9, 9, 0, 0), (1, 1, 0, RED), (3, 1, 0, RED), (3, 3, 0, RED), (1, 3, 0, RED)))
+        assert ((await legacy.pixels()) == RED).sum() == 4
+
+
 # --- streams and indices ---------------------------------------------------------------------------------------------------
 async def test_streams_declarations_and_index_buffers() -> None:
     legacy = await Legacy.start()
