@@ -10,13 +10,21 @@ import pytest
 
 from tests.support.gpu_scene import Scene, Surface
 from tests.unit.llvm.conftest import run_both
+from tests.unit.vgpu.test_tessellation import DS, HS, PS, VS
+from vgpu.engine import PipelineState
 from vgpu.engine.llvm import LlvmEngine
+from vgpu.engine.llvm import engine as llvm_engine
 from vgpu.engine.llvm.jit import DiskCache, Jit
+from vgpu.engine.reference import ReferenceEngine
 from vgpu.fault import FaultError
-from wddm.hw.descriptors import View, ViewDimension
+from wddm.hw.descriptors import InputElement, Rasterizer, View, ViewDimension
+from wddm.hw.formats import Format
 from wddm.hw.interrupts import Fault
+from wddm.hw.isa import INSTRUCTION
+from wddm.hw.isa import Op as Isa
+from wddm.hw.isa_text import assemble
 from wddm.hw.memory import LOCAL_BASE
-from wddm.hw.packets import Op, Stage
+from wddm.hw.packets import Op, Stage, Topology
 
 ENDLESS = """compute temps=4 group=64,1,1
 uav 0 RAW_BUFFER
@@ -37,6 +45,65 @@ def test_an_endless_loop_is_stopped(condition: str) -> None:
         s.run()
     timer.join()
     assert caught.value.fault == Fault.HANG
+
+
+_GS = """geometry temps=8 primitive=3 topology=5 max_vertices=3
+input 0 xyzw sv=POSITION
+output 0 xyzw sv=POSITION
+mov r1, 0
+loop
+uge r0, r1, 3
+breakc r0, 1
+load_input o0.x, 0, r1
+load_input o0.y, 1, r1
+mov o0.w, 1.0
+emit 0
+iadd r1, r1, 1
+endloop
+"""
+_CS = "compute temps=4 group=64,1,1\niadd r0, r0, 1\n"
+_STAGES = {text.split()[0]: text for text in (VS, HS, DS, _GS, PS, _CS)}
+
+
+@pytest.mark.parametrize("engine", ["reference", "llvm", "llvm, three threads"])
+@pytest.mark.parametrize("stage", _STAGES)
+def test_an_endless_loop_in_any_stage_is_stopped_and_the_next_draw_is_whole(stage: str, engine: str, monkeypatch) -> None:
+    monkeypatch.setattr(llvm_engine, "PARALLEL_ENTRIES", 1)
+    monkeypatch.setattr(llvm_engine, "PARALLEL_INVOCATIONS", 1)
+    s = Scene(lambda m, w: ReferenceEngine(m, w) if engine == "reference" else LlvmEngine(m, w, 3 if "three" in engine else 1))
+    program = assemble(_STAGES[stage])
+    loop = np.zeros(2, INSTRUCTION)
+    loop["op"] = Isa.LOOP, Isa.ENDLOOP
+    program.instructions = np.concatenate([loop, program.instructions])
+    program.patch_entry += 2 * bool(program.patch_entry)
+    target = s.texture(Format.R8_UNORM, 128, 128)
+    corners = np.array([[-1, 1], [1, 1], [-1, -1], [1, -1]], np.float32)
+
+    def draw(text: str) -> None:
+        s.state = PipelineState()
+        for name, whole in _STAGES.items():
+            s.shader(program if name == text else whole)
+        s.vertices(np.pad(corners, [(0, 0), (0, 2)]), 16, [InputElement(0, 0, Format.R32G32B32A32_FLOAT, 0)])
+        s.emit(Op.SET_TOPOLOGY, arg=Topology.PATCHLIST_1 + 3)
+        s.viewport(128, 128)
+        s.rasterizer(Rasterizer(cull=1))
+        s.bind(Op.SET_RENDER_TARGET, target, arg=1)
+        if stage == "compute":
+            s.emit(Op.DISPATCH, data=[8, 1, 1])
+        s.draw(4)
+        s.run()
+
+    timer = threading.Timer(0.1, s.stop.set)
+    timer.start()
+    with pytest.raises(FaultError) as caught:
+        draw(stage)
+    timer.join()
+    assert caught.value.fault == Fault.HANG
+    s.engine.forget(s.state)
+    s.stop.clear()
+    s.packets = []
+    draw("")
+    assert (s.pixels(target) == 255).all()
 
 
 def test_accesses_at_the_end_of_memory_stay_inside() -> None:
