@@ -25,7 +25,7 @@ from wddm.hw.formats import FORMATS, Format, NumberType
 from wddm.hw.packets import Op, QueryKind, Stage, Topology
 
 from .maker import Made, Slot
-from .programs import compute_program, pixel_program, vertex_program
+from .programs import compute_program, domain_program, geometry_program, hull_program, pixel_program, vertex_program
 
 _PLAIN = [f for f, i in FORMATS.items() if i.channels and not i.is_block and not i.pair and i.type is not NumberType.TYPELESS]
 _NEVER_TARGETS = (NumberType.SHAREDEXP, NumberType.XR_BIAS)
@@ -35,6 +35,8 @@ VERTICES = [f for f in _PLAIN if FORMATS[f].depth is None and not FORMATS[f].srg
 SAMPLED = [f for f, i in FORMATS.items() if i.bytes_per_block and i.type is not NumberType.TYPELESS]
 #: Threads of the largest exact dispatch, and the bytes of registers that each leaves.
 THREADS_OUT, REGISTERS_OUT = 1024, 96
+#: Tells a block of pipeline statistics.
+STATISTICS_STRIDE = 88
 TYPED_UAVS = [f for f in TARGETS if not FORMATS[f].srgb]
 
 
@@ -201,16 +203,19 @@ def state(s: Scene, r: random.Random) -> None:
         )  # fmt: skip
     s.rasterizer(
         Rasterizer(
-            2 if r.random() < 0.05 else 3, r.choice((1, 1, 2, 3)), r.random() < 0.5, r.random() < 0.8, r.random() < 0.2,
+            2 if r.random() < 0.05 else 3, r.choice((1, 1, 1, 2, 3)), r.random() < 0.5, r.random() < 0.8, r.random() < 0.15,
             r.random() < 0.5, r.random() < 0.2, r.choice((0, 0, 1000, -100000)), r.choice((0.0, 0.0, 0.01, -0.01)),
             r.choice((0.0, 0.0, 1.5)),
         )
     )  # fmt: skip
     count = r.choice((1, 1, 1, 3, 16))
     for slot in range(count):
-        x, y = (r.choice((0, 0, r.uniform(-20, 20), r.randrange(40))) for _ in range(2))
+        x, y, w, h = 0.0, 0.0, 130.0, 70.0
+        if r.random() < 0.3:
+            x, y = (r.choice((0, r.uniform(-20, 20), r.randrange(40))) for _ in range(2))
+            w, h = r.choice((64, 40.5, 1, 300)), r.choice((48, 17.25, 1, 300))
         near, far = r.choice(((0, 1), (0, 1), (0.25, 0.5), (1, 0), (r.random(), r.random())))
-        data = [float_bits(v) for v in (x, y, r.choice((64, 40.5, 1, 300)), r.choice((48, 17.25, 1, 300)), near, far)]
+        data = [float_bits(v) for v in (x, y, w, h, near, far)]
         s.emit(Op.SET_VIEWPORT, slot=slot, arg=count, data=data)
         if r.random() < 0.7:
             edges = [r.randrange(0, 30), r.randrange(0, 30), r.randrange(10, 90), r.randrange(10, 90)]
@@ -218,11 +223,49 @@ def state(s: Scene, r: random.Random) -> None:
 
 
 TOPOLOGIES = [Topology.TRIANGLELIST] * 4 + [Topology.TRIANGLESTRIP] * 4 + [Topology.TRIANGLELIST_ADJ, Topology.TRIANGLESTRIP_ADJ] * 2
+#: What a geometry program takes from each.
+PRIMITIVES = {
+    Topology.POINTLIST: 1, Topology.LINELIST: 2, Topology.LINESTRIP: 2, Topology.TRIANGLELIST: 3, Topology.TRIANGLESTRIP: 3,
+    Topology.LINELIST_ADJ: 6, Topology.LINESTRIP_ADJ: 6, Topology.TRIANGLELIST_ADJ: 7, Topology.TRIANGLESTRIP_ADJ: 7,
+}  # fmt: skip
 OTHER_TOPOLOGIES = [Topology.POINTLIST, Topology.LINELIST, Topology.LINESTRIP, Topology.LINELIST_ADJ, Topology.LINESTRIP_ADJ]
 
 
-def geometry(s: Scene, r: random.Random) -> None:
-    """Vertex buffers, a layout, indices and a topology."""
+def topology_of(r: random.Random, tessellated: bool) -> Topology:
+    """Of a draw."""
+    if tessellated or r.random() < 0.05:
+        return Topology(Topology.PATCHLIST_1) if r.random() < 0.2 else Topology.PATCHLIST_1 + r.choice((2, 3, 3, 8))  # type: ignore[return-value]
+    return r.choice(OTHER_TOPOLOGIES if r.random() < 0.3 else TOPOLOGIES)
+
+
+def stages(s: Scene, r: random.Random, vs: Made, topology: int, out: list[Surface], *, tessellated: bool, exact: bool) -> Made:
+    """Programs between vertices and pixels; the last one."""
+    last = vs
+    for stage in (Stage.HULL, Stage.DOMAIN, Stage.GEOMETRY):
+        s.emit(Op.SET_SHADER, slot=stage << 8)
+    primitive = PRIMITIVES.get(topology, 8 + topology - Topology.PATCHLIST_1)
+    if tessellated:
+        domain = r.randrange(1, 4)
+        hull = hull_program(r, last, topology - Topology.PATCHLIST_1 + 1, domain, exact=exact)
+        bind(s, r, hull, out)
+        last = domain_program(r, hull, domain, exact=exact)
+        bind(s, r, last, out)
+        primitive = {1: 1, 2: 2, 3: 3, 4: 3}[hull.program.topology >> 8]
+    if r.random() < 0.3:
+        last = geometry_program(r, last, primitive, exact=exact)
+        bind(s, r, last, out)
+    for buffer in range(r.randrange(3)):
+        target, counter = s.buffer(np.zeros(r.choice((64, 4000)), np.uint8)), s.buffer(np.zeros(4, np.uint8))
+        s.emit(
+            Op.SET_STREAM_OUTPUT, slot=buffer, address=target.address, extent=target.size, address2=counter.address, extent2=4,
+            arg=1, data=[r.choice((0, 0, 12))],
+        )  # fmt: skip
+        out += [target, counter]
+    return last
+
+
+def geometry(s: Scene, r: random.Random, topology: int) -> None:
+    """Vertex buffers, a layout, indices."""
     g = np.random.default_rng(r.getrandbits(32))
     strides = {}
     for slot in range(r.randrange(1, 4)):
@@ -231,7 +274,7 @@ def geometry(s: Scene, r: random.Random) -> None:
         size = max(4, stride * r.choice((3, 30, 60)) + r.randrange(20))
         data = g.integers(0, 256, size, np.uint8)
         floats = data[: size & ~3].view(np.float32)
-        floats[:] = np.where(g.random(len(floats)) < 0.8, g.uniform(-2, 2, len(floats)), floats)
+        floats[:] = np.where(g.random(len(floats)) < 0.95, g.uniform(-2, 2, len(floats)), floats)
         floats[np.isnan(floats)] = 1
         address, size = s.upload(data)
         s.emit(Op.SET_VERTEX_BUFFER, slot=slot, address=address, extent=size, data=[stride])
@@ -242,19 +285,18 @@ def geometry(s: Scene, r: random.Random) -> None:
         elements.append(InputElement(register, slot, r.choice(VERTICES), r.choice((0, 4, 8, 12, 2)), per, r.choice((0, 1, 2, 3)) if per else 0))
     if r.random() < 0.95:
         s.layout(elements)
-    topology = r.choice(OTHER_TOPOLOGIES if r.random() < 0.1 else TOPOLOGIES)
     s.emit(Op.SET_TOPOLOGY, arg=topology)
     if r.random() < 0.8:
         dtype: Any = r.choice((np.uint16, np.uint32))
-        indices = g.integers(0, r.choice((4, 30, 60)), r.choice((3, 40, 300))).astype(dtype)
+        indices = g.integers(0, r.choice((4, 60, 60)), r.choice((3, 40, 300, 300))).astype(dtype)
         indices[g.random(len(indices)) < r.choice((0, 0.05, 0.3))] = np.iinfo(dtype).max
         s.indices(indices)
 
 
 def call(s: Scene, r: random.Random) -> None:
     """A draw."""
-    count, instances = r.choice((0, 1, 2, 3, 6, 31, 100, 300)), r.choice((0, 1, 1, 1, 2, 5))
-    start = r.choice((0, 0, 0, 1, 7, 1000))
+    count, instances = r.choice((0, 2, 3, 6, 31, 100, 300)), r.choice((0, *[1] * 8, 2, 5))
+    start = r.choice((0, 0, 0, 0, 1, 7, 1000))
     if r.random() < 0.5:
         s.draw(count, instances, start, r.choice((0, 1, 5)))
     else:
@@ -267,7 +309,7 @@ def draw_scene(s: Scene, seed: int, *, exact: bool) -> list[Surface]:
     out: list[Surface] = []
     samples = r.choice((1, 1, 1, 2, 4, 8))
     layers = r.choice((1, 1, 1, 3))
-    width, height = r.choice(((64, 48), (130, 70), (1, 1), (65, 3)))
+    width, height = r.choice(((64, 48), (64, 48), (130, 70), (130, 70), (1, 1), (65, 3)))
     dimension = ViewDimension.TEXTURE2D
     targets: dict[int, str] = {}
     for slot in range(r.choice((0, 1, 1, 1, 2, 8))):
@@ -289,17 +331,22 @@ def draw_scene(s: Scene, seed: int, *, exact: bool) -> list[Surface]:
     kind = r.choice((QueryKind.OCCLUSION, QueryKind.OCCLUSION, QueryKind.PIPELINE_STATISTICS, QueryKind.OCCLUSION_PREDICATE))
     if query:
         s.emit(Op.QUERY_BEGIN, address=block.address, extent=256, arg=kind)
+        if kind == QueryKind.PIPELINE_STATISTICS:
+            block.view = View(block.view.dimension, 0, block.view.width, stride=STATISTICS_STRIDE)  # so that it is known
         out.append(block)
     for _ in range(r.randrange(1, 4)):
+        tessellated = r.random() < 0.15
+        topology = topology_of(r, tessellated)
         vs = vertex_program(r, exact=exact, layers=layers)
         bind(s, r, vs, out)
+        last = stages(s, r, vs, topology, out, tessellated=tessellated, exact=exact)
         if r.random() < 0.95:
             kinds = targets if exact or r.random() < 0.9 else {0: "f", 1: "i"}
-            bind(s, r, pixel_program(r, vs.outputs, kinds, exact=exact), out)
+            bind(s, r, pixel_program(r, last.outputs, kinds, exact=exact), out)
         else:
             s.emit(Op.SET_SHADER, slot=Stage.PIXEL << 8)
         state(s, r)
-        geometry(s, r)
+        geometry(s, r, topology)
         for _ in range(r.randrange(1, 4)):
             call(s, r)
     if query:

@@ -114,6 +114,7 @@ EXACT: dict[str, dict[str, Any]] = {
     "front faces dropped": {"rasterizer": Rasterizer(cull=2, front_counter_clockwise=True)},
     "depth bias": {"rasterizer": BIAS},
     "depth bias d32": {"rasterizer": BIAS, "depth": Format.D32_FLOAT},
+    "depth bias d32, nearest": {"rasterizer": BIAS, "depth": Format.D32_FLOAT, "z": (0, 0)},
     "half floats": {"format": Format.R16G16B16A16_FLOAT, "blend": ALPHA},
     "small floats": {"format": Format.R11G11B10_FLOAT},
     "565": {"format": Format.B5G6R5_UNORM, "blend": ALPHA},

@@ -284,8 +284,9 @@ class _Fixed:
             return np.zeros(n)
         channel = depth.info.depth
         if channel.type == NumberType.FLOAT:
-            _, exponent = np.frexp(np.abs(setup.z).max(axis=1))
-            unit: Array = np.exp2(exponent - 1.0 - 23)
+            largest = np.abs(setup.z).max(axis=1)
+            _, exponent = np.frexp(largest)
+            unit: Array = np.where(largest > 0, np.exp2(exponent - 1.0 - 23), 0)  # the last place of 0 is nothing
         else:
             unit = np.full(n, 2.0**-channel.bits)
         gradient = np.einsum("tkc,tk->tc", setup.linear[:, :, :2], setup.z) / setup.divisor[:, None] * raster.SUBPIXEL
