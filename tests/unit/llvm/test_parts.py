@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from tests.unit.llvm.test_draws import EXACT, triangles
 from vgpu.engine import PipelineState
 from vgpu.engine.llvm import LlvmEngine
 from vgpu.engine.llvm.codegen import FULL, QUICK
-from vgpu.engine.llvm.jit import DiskCache, Jit
+from vgpu.engine.llvm.jit import Code, DiskCache, Jit
 from vgpu.engine.llvm.optimizer import WAITING, Optimizer
 from vgpu.engine.llvm.parts import Parts
 from vgpu.engine.reference import ReferenceEngine
@@ -120,8 +122,8 @@ def test_without_patience_all_code_is_optimised_and_with_endless_patience_none_e
     assert parts.optimizer.process is None
 
 
-def test_better_code_is_kept_for_the_next_process(tmp_path: object) -> None:
-    cache = DiskCache(tmp_path / "c")  # type: ignore[operator]
+def test_better_code_is_kept_for_the_next_process(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path / "c")
     parts = Parts(Jit(cache), AT_ONCE)
     part = parts.get("seven", 0, lambda: SEVEN, QUICK)
     parts.ran([part], 1)
@@ -130,6 +132,44 @@ def test_better_code_is_kept_for_the_next_process(tmp_path: object) -> None:
     later = Parts(Jit(cache), AT_ONCE)
     assert later.get("seven", 0, lambda: SEVEN, QUICK).code.level == FULL
     assert (later.jit.statistics.compiled, later.jit.statistics.disk_hits) == (0, 1)
+
+
+def test_what_is_compiled_at_full_level_may_be_something_else(tmp_path: Path) -> None:
+    """Wider code; parts that go together change together, and a later process finds the wider code by what it stands for."""
+    cache = DiskCache(tmp_path / "c")
+    eight = SEVEN.replace("7", "8").replace("@eight", "@seven")
+
+    def result(code: Code) -> int:
+        return int(ctypes.CFUNCTYPE(ctypes.c_int32)(code["seven"])())
+
+    parts = Parts(Jit(cache), AT_ONCE)
+    one, two = (parts.get("seven", n, lambda n=n: SEVEN + f"\n; {n}", QUICK, lambda: eight) for n in range(2))  # type: ignore[misc]
+    for asked, expected in ((one, [7, 7]), (two, [8, 8])):
+        assert [result(code) for code in parts.together([one, two])] == [7, 7]
+        parts.ran([asked], 1)
+        parts.optimizer.wait()
+        assert parts.improve() == {asked}
+        assert result(asked.code) == 8
+        assert [result(code) for code in parts.together([one, two])] == expected
+    later = Parts(Jit(cache), AT_ONCE)
+    known = later.get("seven", 0, lambda: SEVEN + "\n; 0", QUICK, lambda: eight)
+    unknown = later.get("seven", 2, lambda: SEVEN + "\n; 2", QUICK, lambda: eight)
+    assert (result(known.code), result(unknown.code)) == (8, 7)
+    assert [result(code) for code in later.together([known, unknown])] == [7, 7]
+
+
+def test_an_engine_finds_what_one_before_it_optimised(tmp_path: Path) -> None:
+    pictures = []
+    for compiled in (True, False):
+        s = Scene(lambda m, stop: LlvmEngine(m, stop, cache=DiskCache(tmp_path / "c"), patience=AT_ONCE))
+        target = triangles(depth=None)(s)[0]
+        s.run(keep=True)
+        pictures.append(s.pixels(target).copy())
+        assert bool(engine(s).jit.statistics.compiled) is compiled
+        wait(s)
+        s.run()
+        pictures.append(s.pixels(target).copy())
+    assert all(np.array_equal(picture, pictures[0]) for picture in pictures)
 
 
 def test_what_the_process_cannot_compile_stays_as_it_is() -> None:

@@ -1,6 +1,6 @@
 """From IR to callable machine code, with a cache of objects in memory and on disk.
 
-Owns the code generators, the linker and the cache. The key of an entry is a digest of the IR text, level, processor and library
+Owns the code generators, the linker and the cache. The key of an entry is a digest of the IR text, level, processor and all
 versions. The disk cache is private to the user (directory mode 0700), bounded (least recently used entries go) and trusted only
 when an entry's own digest holds: damaged entries are dropped.
 """
@@ -15,6 +15,7 @@ import threading
 import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -131,6 +132,15 @@ class DiskCache:
             self._size += added
 
 
+@cache
+def sources() -> bytes:
+    """A digest of this package: what is compiled at level FULL need not follow from what is compiled at level QUICK alone."""
+    state = hashlib.blake2b(digest_size=_DIGEST_SIZE)
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        state.update(path.read_bytes())
+    return state.digest()
+
+
 def _digest(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=_DIGEST_SIZE).digest()
 
@@ -154,7 +164,7 @@ class Jit:
         cpu, _, features = processor()
         self.cache = cache
         self.statistics = Statistics()
-        self._version = f"{llvmlite.__version__} {llvm.llvm_version_info} {cpu} {features}".encode()
+        self._version = f"{llvmlite.__version__} {llvm.llvm_version_info} {cpu} {features}".encode() + sources()
         self._generators: dict[int, CodeGenerator] = {}
         # This linker places all of an object side by side; the default one may put code and constants too far apart to reach.
         self._linker = llvm.create_lljit_compiler(target_machine(FULL), use_jit_link=True)
@@ -171,13 +181,13 @@ class Jit:
     def _key(self, ir: str, level: int) -> str:
         return hashlib.blake2b(self._version + bytes([level]) + ir.encode(), digest_size=_DIGEST_SIZE).hexdigest()
 
-    def compile(self, ir: str, *, kind: str = "", level: int = FULL) -> Code:
+    def compile(self, ir: str, *, kind: str = "", level: int = FULL, better: bool = True) -> Code:
         """Machine code of the module ``ir``. ``kind`` names it in the statistics. Where the level is QUICK, FULL code that is
-        kept is as good."""
+        kept is as good, if ``better``."""
         with self._lock:
             start = time.perf_counter()
             code = None
-            for kept in (FULL, QUICK) if level == QUICK else (level,):
+            for kept in (FULL, QUICK) if level == QUICK and better else (level,):
                 code = self._kept(ir, self._key(ir, kept), kept)
                 if code is not None:
                     break
@@ -188,7 +198,7 @@ class Jit:
             return code
 
     def adopt(self, ir: str, image: bytes) -> Code:
-        """Machine code of ``ir``, of which another process made the object at level FULL."""
+        """Machine code that does what ``ir`` does, from an object that another process made at level FULL."""
         with self._lock:
             self._codes.pop(self._key(ir, QUICK), None)
             self.statistics.adopted += 1

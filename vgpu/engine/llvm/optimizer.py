@@ -72,6 +72,7 @@ class _Shared:
         while (request := self.requests.get()) is not None and not self.closed:
             token, ir = request
             self.done.append((token, self.ask(ir)))
+            del request, token  # they do not outlive their owner by waiting here
             self.requests.task_done()
         self.end()
 
@@ -93,7 +94,8 @@ class _Shared:
 
 
 class Optimizer:
-    """See the module docstring. :attr:`done` holds ``(token, object)`` of finished requests, with None for failed ones."""
+    """See the module docstring. :attr:`done` holds ``(token, object)`` of finished requests, with None for failed ones. Tokens must
+    not keep the owner alive."""
 
     def __init__(self) -> None:
         self._shared = _Shared()

@@ -7,7 +7,7 @@ process in the background compiles it at level FULL; the engine takes the better
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Final
 
 from .codegen import FULL, QUICK
@@ -22,21 +22,36 @@ _MOST: Final = 4096
 class Part:
     """A compiled function, or functions of one module. :attr:`code` is the best there is."""
 
-    __slots__ = ("_ir", "code", "left")
+    __slots__ = ("_full", "_ir", "_quick", "code", "left")
 
-    def __init__(self, code: Code, ir: str, left: float) -> None:
+    def __init__(self, code: Code, ir: str = "", full: Callable[[], str] | None = None, left: float = float("inf")) -> None:
         self.code = code
-        self._ir = zlib.compress(ir.encode(), 1) if code.level == QUICK else b""
+        self._ir = zlib.compress(ir.encode(), 1)
+        self._full = full
+        self._quick = code if code.level == QUICK else None
         self.left = left  #: seconds of running until it is optimised; infinity when it is, or will be, as good as it gets
 
     @property
     def ir(self) -> str:
-        """What it was compiled from; kept while it may be compiled again."""
+        """What it was compiled from at level QUICK."""
         return zlib.decompress(self._ir).decode()
+
+    @property
+    def better(self) -> str:
+        """What it is compiled from at level FULL."""
+        return self._full() if self._full is not None else self.ir
 
     def settle(self, code: Code) -> None:
         """Nothing better will come."""
-        self.code, self._ir = code, b""
+        self.code = code
+        if self._full is None:
+            self._ir, self._quick = b"", None
+
+    def quick(self, jit: Jit) -> Code:
+        """The code at level QUICK, for those who must go together and are not all better yet."""
+        if self._quick is None:
+            self._quick = jit.compile(self.ir, level=QUICK, better=False)
+        return self._quick
 
     def __getitem__(self, name: str) -> int:
         return self.code[name]
@@ -51,17 +66,33 @@ class Parts:
         self.ready = self.optimizer.done  #: not empty: :meth:`improve` has something to do
         self._parts: dict[tuple[str, Hashable], Part] = {}
 
-    def get(self, kind: str, key: Hashable, make: Callable[[], str], level: int) -> Part:
-        """A part by its key. QUICK is for parts whose running is told with :meth:`ran`."""
+    def get(
+        self, kind: str, key: Hashable, make: Callable[[], str], level: int, full: Callable[[], str] | None = None
+    ) -> Part:
+        """A part by its key. QUICK is for parts whose running is told with :meth:`ran`; ``full`` makes what is compiled at level
+        FULL where that is something else: with more lanes, which take long to compile where the processor has fewer.
+        """
         found = self._parts.get((kind, key))
         if found is None:
             if len(self._parts) >= _MOST:
                 self._parts.pop(next(iter(self._parts)))
-            ir = make()
-            code = self.jit.compile(ir, kind=kind, level=level if self.patience else FULL)
-            left = self.patience * len(ir) if code.level == QUICK else float("inf")
-            found = self._parts[kind, key] = Part(code, ir, left)
+            found = self._parts[kind, key] = self._new(kind, make, level, full)
         return found
+
+    def _new(self, kind: str, make: Callable[[], str], level: int, full: Callable[[], str] | None) -> Part:
+        if level == FULL or not self.patience:
+            return Part(self.jit.compile((full or make)(), kind=kind))
+        ir = make()
+        code = self.jit.compile(ir, kind=kind, level=QUICK)
+        if code.level == QUICK:
+            return Part(code, ir, full, self.patience * len(ir))
+        return Part(code, ir if full is not None else "", full)
+
+    def together(self, parts: Sequence[Part]) -> tuple[Code, ...]:
+        """The best code of parts that must be of one level."""
+        if all(part.code.level == FULL for part in parts):
+            return tuple(part.code for part in parts)
+        return tuple(part.quick(self.jit) for part in parts)
 
     def ran(self, parts: Iterable[Part], seconds: float) -> None:
         """These ran for so long."""
@@ -69,7 +100,7 @@ class Parts:
             part.left -= seconds
             if part.left <= 0 and not self.optimizer.full:
                 part.left = float("inf")
-                self.optimizer.want(part, part.ir)
+                self.optimizer.want(part, part.better)
 
     def improve(self) -> set[Part]:
         """Take the better code that has come; the parts that have it."""

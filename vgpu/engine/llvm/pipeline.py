@@ -7,8 +7,9 @@ of kernels. What the hardware refuses raises FaultError.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 from vgpu.engine import Packet, PipelineState
@@ -190,6 +191,11 @@ class Pipelines:
         """A compiled function by its key; at level QUICK where somebody tells how long it runs."""
         return self.parts.get(kind, key, make, level)
 
+    def wide_part(self, kind: str, key: Hashable, make: Callable[[int], str]) -> Part:
+        """The same for functions of pixels or compute threads: many lanes only at level FULL, since they compile slowly."""
+        full = partial(make, self.wide) if self.wide != self.lanes else None
+        return self.parts.get(kind, key, partial(make, self.lanes), QUICK, full)
+
     def raster(self) -> int:
         """The tile loop."""
         return self.part("raster", (), raster.compile_raster)["raster"]
@@ -276,8 +282,8 @@ class Pipelines:
 
     def kernel(self, program: Program, key: ShaderKey) -> Part:
         """A compute kernel."""
-        return self.part(
-            "kernel", (program.number, key), lambda: compute.compile_kernel(program.program, key, self.wide), level=QUICK
+        return self.wide_part(
+            "kernel", (program.number, key), lambda lanes: compute.compile_kernel(program.program, key, lanes)
         )
 
     def improve(self) -> None:
@@ -290,7 +296,7 @@ class Pipelines:
     def _address(self, pipeline: DrawPipeline) -> None:
         """Fill in where the functions are now."""
         vertex, front, *_ = pipeline.geometry
-        pixel, merger = pipeline.pixels
+        pixel, merger = self.parts.together(pipeline.pixels)  # what is between them has the lanes of both
         pipeline.vertex, pipeline.pixel, pipeline.merger = vertex["vertex"], pixel["pixel"], merger["merger"]
         pipeline.front_address = front["front"]
         pipeline.front = self._wrap(pipeline.front_address)
@@ -298,8 +304,8 @@ class Pipelines:
         pipeline.timed = any(part.code.level == QUICK for part in pipeline.geometry)
         if pipeline.timed:
             pipeline.front = self._timed(pipeline.front, pipeline.geometry)
-        pipeline.quick = pixel.code.level == QUICK or merger.code.level == QUICK
-        pipeline.codes = tuple(part.code for part in (*pipeline.geometry, *pipeline.pixels))
+        pipeline.quick = pixel.level == QUICK
+        pipeline.codes = (*(part.code for part in pipeline.geometry), pixel, merger)
 
     def _timed(self, function: Callable[[int], int], parts: tuple[Part, ...]) -> Callable[[int], int]:
         """The same function, its running told."""
@@ -401,13 +407,12 @@ class Pipelines:
             *stages.parts,
         )
         pixels = (
-            self.part(
+            self.wide_part(
                 "pixel",
                 (ps.number if ps else 0, pixel_key),
-                lambda: pixel.compile_pixel(ps.program if ps else None, pixel_key),
-                level=QUICK,
+                lambda lanes: pixel.compile_pixel(ps.program if ps else None, replace(pixel_key, lanes=lanes)),
             ),
-            self.part("merger", merger_key, lambda: merger.compile_merger(merger_key), level=QUICK),
+            self.wide_part("merger", merger_key, lambda lanes: merger.compile_merger(replace(merger_key, lanes=lanes))),
         )
         made = DrawPipeline(
             geometry, pixels, planes, layout, samples > 1, vs, ps,
