@@ -38,6 +38,8 @@ _log = logging.getLogger("umd")
 Pending = Awaitable[None] | None
 #: Repeats of one recording before it is given up: every repeat follows a submission or new memory.
 MAX_REPEATS = 64
+#: Packets that are worth a submission of their own while the GPU has nothing to do: it works while more is recorded.
+EAGER_PACKETS = 4096
 
 
 class Bind(IntEnum):
@@ -119,6 +121,7 @@ class Core:
         self.open_queries: list[Query] = []
         self.reserve = 1  #: packets kept free for ending the open queries when the buffer is submitted
         self._start = 0  #: packets of the current buffer that only carry open queries on
+        self._eager = EAGER_PACKETS  #: packets from which on an idle GPU gets what is recorded
         self.error_text = ""  #: the sentence of the last error, for people
 
     # --- bindings ------------------------------------------------------------------------------------------------------
@@ -190,12 +193,18 @@ class Core:
                 return self._overflow(mark, lambda: packets.append(data), True, dirty)
             if self.emitted_stream_resets:
                 self._commit_resets()
-            return None
+            return None if len(packets) < self._eager else self._hand_over()
         packets.append(data)
         if len(packets) > batch.max_packets - self.reserve:
             mark = (len(packets) - 1, len(batch.patches), len(batch.allocations), batch.bytes)
             return self._overflow(mark, lambda: packets.append(data), True, set())
-        return None
+        return None if len(packets) < self._eager else self._hand_over()
+
+    def _hand_over(self) -> Pending:
+        """Much is recorded: submit it when the GPU has nothing to do."""
+        batch = self.batch
+        self._eager = len(batch.packets) + EAGER_PACKETS
+        return self.flush() if batch.completed() >= batch.serial - 1 else None
 
     def perform(self, record: Callable[[], None], *, state: bool = False) -> Pending:
         """Run ``record``, which adds packets and may raise Later; it may be run again. ``state``: it is a draw or dispatch."""
@@ -304,6 +313,7 @@ class Core:
             query.suspend(self)
         pending: Pending = None
         self._start = 0
+        self._eager = EAGER_PACKETS
         try:
             pending = batch.submit()
         finally:

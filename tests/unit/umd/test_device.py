@@ -546,6 +546,29 @@ async def test_update_of_a_texture_box(runtime: FakeRuntime) -> None:
     assert rows[1, :32].tolist() == list(range(32, 64))
 
 
+async def test_an_idle_gpu_is_given_what_is_recorded() -> None:
+    r = await FakeRuntime(command_bytes=1 << 20, auto_complete=True).start()
+    await scene(r)
+    for _ in range(5000):
+        await r.call("pfnDraw", 3, 0)
+    assert [len(s.ops) for s in r.submissions] == [4096]
+    r.auto_complete = False  # from here on it is busy
+    for _ in range(8000):
+        await r.call("pfnDraw", 3, 0)
+    assert len(r.submissions) == 2
+    r.complete()
+    for _ in range(4096):
+        await r.call("pfnDraw", 3, 0)
+    await r.call("pfnFlush")
+    assert len(r.submissions) == 4
+    assert len(r.submissions[2].ops) > 4096, "it was busy when there were so many"
+    assert sum(s.ops.count(Op.DRAW) for s in r.submissions) == 5000 + 8000 + 4096
+    for s in r.submissions:  # each sets its own state
+        assert s.ops[0] is not Op.DRAW
+        assert Op.SET_SHADER in s.ops
+    assert r.errors == []
+
+
 async def test_large_updates_go_in_pieces(runtime: FakeRuntime) -> None:
     r = runtime
     h = await r.buffer(3 << 20, B.VERTEX_BUFFER, data=np.zeros(3 << 20, np.uint8))
