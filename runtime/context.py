@@ -57,7 +57,7 @@ class Context(OutputCommands, DrawCommands, MapCommands):
         self._unchecked = True
         self._drawable = False
         self._defaults: dict[type[State], State] = {}
-        self._table: dict[int, tuple[c.Command, int, Callable[..., bool], Callable[..., Any]]] = {}
+        self._table: dict[int, tuple[c.Command, Callable[[list[Any]], Any]]] = {}
 
     async def start(self) -> None:
         """Bind the driver's entries, make the default states, tell the driver the state that a device begins with."""
@@ -67,9 +67,7 @@ class Context(OutputCommands, DrawCommands, MapCommands):
         self._set_constant_buffers = [getattr(ddi, f"pfn{p}SetConstantBuffers") for p in _PREFIX]
         self._set_shader_resources = [getattr(ddi, f"pfn{p}SetShaderResources") for p in _PREFIX]
         self._set_samplers = [getattr(ddi, f"pfn{p}SetSamplers") for p in _PREFIX]
-        self._table = {
-            code: (command, command.length, command.fits, getattr(self, command.name)) for code, command in c.COMMANDS.items()
-        }
+        self._table = {code: (command, command.carrier(getattr(self, command.name))) for code, command in c.COMMANDS.items()}
         for cls, made in (
             (BlendState, await create_blend_state(device, api.CreateBlendState(device=0, targets=[api.RenderTargetBlend()]))),
             (
@@ -105,7 +103,7 @@ class Context(OutputCommands, DrawCommands, MapCommands):
         return self._later(commands, index, pending)
 
     def _run(self, commands: list[Any], start: int) -> tuple[int, Pending]:
-        table, core, removed = self._table, self.core, self.device
+        table, core, device = self._table, self.core, self.device
         for index in range(start, len(commands)):
             command = commands[index]
             if type(command) is not list or not command:
@@ -114,16 +112,18 @@ class Context(OutputCommands, DrawCommands, MapCommands):
             found = table.get(code) if type(code) is int else None
             if found is None:
                 raise ProtocolError(f"no command has the code {code!r:.40}")
-            declaration, length, fits, handler = found
-            if len(command) != length or not fits(*command):
-                self._refuse(declaration, command)
-                continue
-            if removed.removed is not None:
-                continue
+            declaration, carry_out = found
             try:
-                pending = handler(*command[1:])
+                if device.removed is not None:
+                    declaration.check(command)
+                    continue
+                pending = carry_out(command)
             except ApiError as error:
                 self._report(declaration.name, error)
+                continue
+            except ProtocolError as error:  # an argument that a program got wrong, as any other bad parameter
+                words = str(error).removeprefix(f"command {declaration.name}: ")
+                self._report(declaration.name, ApiError(HRESULT.E_INVALIDARG, words))
                 continue
             if pending is not None:
                 return index, pending
@@ -144,14 +144,6 @@ class Context(OutputCommands, DrawCommands, MapCommands):
                 self._report_driver(name)
             index, pending = self._run(commands, index + 1)
         await self.device.finish()
-
-    def _refuse(self, declaration: c.Command, command: list[Any]) -> None:
-        """An argument that a program got wrong, as any other bad parameter."""
-        try:
-            declaration.check(command)
-        except ProtocolError as error:
-            words = str(error).removeprefix(f"command {declaration.name}: ")
-            self._report(declaration.name, ApiError(HRESULT.E_INVALIDARG, words))
 
     def _report(self, name: str, error: ApiError) -> None:
         self.device.session.notify(

@@ -75,26 +75,37 @@ class Command(int):
 
     name: str
     arguments: tuple[tuple[str, Kind], ...]
-    length: int  #: of a command, its code included
-    #: Whether the types of a command are right: called with its code and arguments, of which there are ``length``.
-    fits: Callable[..., bool]
 
     def check(self, command: Sequence[Any]) -> None:
         """Raise ProtocolError unless a received command has the right number and types of arguments."""
-        if len(command) != self.length:
+        if len(command) != len(self.arguments) + 1:
             raise ProtocolError(f"command {self.name} with {len(command) - 1} arguments, it has {len(self.arguments)}")
         for (name, kind), value in zip(self.arguments, command[1:], strict=True):
             if not kind.test(value):
                 raise ProtocolError(f"command {self.name}: {name} is no {kind.text}")
 
+    def carrier(self, handler: Callable[..., Any]) -> Callable[[list[Any]], Any]:
+        """What carries out a received command: tests it as :meth:`check` does, and gives its arguments to ``handler``.
 
-def _fits(kinds: Sequence[Kind]) -> Callable[..., bool]:
-    """All tests as one function: a draw takes several commands, and a call for each argument costs more than the rest."""
-    names = [f"a{i}" for i in range(len(kinds))]
-    tests = {f"test{i}": kind.test for i, kind in enumerate(kinds)}
-    expressions = [kind.expression.format(name, test=f"test{i}") for i, (kind, name) in enumerate(zip(kinds, names, strict=True))]
-    found: Callable[..., bool] = eval(f"lambda {', '.join(['code', *names])}: {' and '.join(expressions) or True}", tests)
-    return found
+        One function for all tests and the call: a draw takes several commands, and a call for each argument costs more than the
+        rest. Raises ProtocolError.
+        """
+        kinds = [kind for _, kind in self.arguments]
+        names = [f"a{i}" for i in range(len(kinds))]
+        tests = [kind.expression.format(name, test=f"test{i}") for i, (kind, name) in enumerate(zip(kinds, names, strict=True))]
+        known: dict[str, Any] = {f"test{i}": kind.test for i, kind in enumerate(kinds)} | {"check": self.check, "handler": handler}
+        source = f"""
+def carry_out(command):
+    if len(command) != {len(kinds) + 1}:
+        check(command)
+    {", ".join(["_", *names])}, = command
+    if not ({" and ".join(tests) or True}):
+        check(command)
+    return handler({", ".join(names)})
+"""
+        exec(source, known)
+        found: Callable[[list[Any]], Any] = known["carry_out"]
+        return found
 
 
 #: All commands by code.
@@ -105,8 +116,6 @@ def _command(code: int, name: str, **arguments: Kind) -> Command:
     command = Command(code)
     command.name = name
     command.arguments = tuple(arguments.items())
-    command.length = len(arguments) + 1
-    command.fits = _fits(tuple(arguments.values()))
     if code in COMMANDS:
         raise ValueError(f"command code {code} is declared twice")
     COMMANDS[code] = command
