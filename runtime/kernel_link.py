@@ -27,6 +27,7 @@ tracer = Tracer("runtime")
 
 REMOVED: Final = int(HRESULT.D3DDDIERR_DEVICEREMOVED)
 S_OK: Final = int(HRESULT.S_OK)
+_MOST_SIGNALS: Final = 32  # of one Render
 UMDRIVERPRIVATE: Final = 0  #: DXGKQAITYPE_UMDRIVERPRIVATE
 
 
@@ -105,6 +106,18 @@ class KernelLink:
             self.release()
         else:
             self.channel.notify(message)
+
+    def signal(self, message: thunk.SignalSynchronizationObject) -> None:
+        """Tell the kernel of signals of monitored fences: in the render that is held, if it is of the same context."""
+        held = self._held[-1] if self._held else None
+        if type(held) is thunk.Render and held.hContext == message.hContext and not message.flags and not message.broadcast:
+            if len(held.fences) + len(message.handles) <= _MOST_SIGNALS:
+                held.fences += message.handles
+                held.values += [message.value] * len(message.handles)
+                if not self.corked:
+                    self.release()
+                return
+        self.notify(message)
 
     def release(self) -> None:
         """Send what is held, in one piece."""

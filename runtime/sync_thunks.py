@@ -9,11 +9,12 @@ from wddm.ddi import d3dumddi as um
 from wddm.ddi.d3dukmdt import D3DDDI_SYNCHRONIZATIONOBJECT_TYPE
 from wddm.ddi.status import HRESULT
 from wddm.wire import thunk
+from wddm.wire.channel import ChannelClosed
 from wddm.wire.memory import SharedMemory
 from wddm.wire.message import Nothing
 
 from .allocation_thunks import AllocationThunks
-from .kernel_link import S_OK
+from .kernel_link import REMOVED, S_OK
 from .kernel_memory import FencePage
 
 
@@ -87,11 +88,17 @@ class SyncThunks(AllocationThunks):
 
     def signal(self, hContext: int, handles: list[int], value: int, flags: int = 0, broadcast: list[int] | None = None) -> int:
         """Queue a signal in the command stream of a context."""
-        code = self._tell(
-            thunk.SignalSynchronizationObject(
-                hContext=hContext, handles=handles, value=value, flags=flags, broadcast=broadcast or []
-            )
+        message = thunk.SignalSynchronizationObject(
+            hContext=hContext, handles=handles, value=value, flags=flags, broadcast=broadcast or []
         )
+        code = S_OK
+        try:
+            if all(handle in self.fences for handle in handles):
+                self.link.signal(message)
+            else:
+                self.link.notify(message)
+        except ChannelClosed:
+            code = REMOVED
         for handle in handles:
             fence = self.fences.get(handle)
             if fence is not None and fence.memory is None:

@@ -12,6 +12,7 @@ from kernel.lifecycle import Lifecycle
 from kernel.locking import Locks
 from kernel.objects import AdapterHandle, Context, Device, Process
 from kernel.presenting import Presenter
+from kernel.signalling import Signalling
 from wddm.wire.channel import Channel
 
 #: Message class to handler.
@@ -26,6 +27,7 @@ class Services:
         self.lifecycle = Lifecycle(adapter)
         self.locks = Locks(adapter, wait_for)
         self.presenter = Presenter(adapter)
+        self.signals = Signalling(adapter)
 
 
 async def wait_for(start: Callable[[Callable[[], None]], None]) -> None:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from typing import Final
 
+from kernel.errors import refusal
+from kernel.miniport_host import tracer
 from kernel.objects import Context, ExecutionState
+from kernel.sync import MonitoredFence
 from kernel.vidsch.packets import WaitPacket
+from wddm.ddi.d3dukmdt import D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS
 from wddm.ddi.status import NTSTATUS, hresult_from_ntstatus
 from wddm.wire import thunk
 
 from .group import Handlers, ThunkGroup, wait_for
+
+_NO_SIGNAL: Final = int(D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS.NoSignal)
 
 
 class SubmissionThunks(ThunkGroup):
@@ -32,9 +39,28 @@ class SubmissionThunks(ThunkGroup):
         )
         for packet in packets:
             adapter.vidsch.enqueue(context, packet)
+        if message.fences or message.values:
+            self._signal(context, message)
         if len(context.queue) > adapter.options.max_queued_packets:
             return self._room(context)
         return None
+
+    def _signal(self, context: Context, message: thunk.Render) -> None:
+        """What would be a D3DKMTSignalSynchronizationObject2 for each fence."""
+        if len(message.fences) != len(message.values):
+            raise refusal(
+                NTSTATUS.STATUS_INVALID_PARAMETER, f"{len(message.fences)} fences and {len(message.values)} values to signal"
+            )
+        for index, (handle, value) in enumerate(zip(message.fences, message.values, strict=True)):
+            fence = self.process.table.get(handle, MonitoredFence, f"fences[{index}]")
+            if fence.flags & _NO_SIGNAL:
+                raise refusal(NTSTATUS.STATUS_ACCESS_DENIED, f"{handle:#x} was created with NoSignal")
+            if tracer.enabled:
+                tracer("D3DKMTSignalSynchronizationObject", hContext=context.handle, value=value)
+            wrong = fence.queue(value)
+            if wrong is not None:
+                raise refusal(NTSTATUS.STATUS_INVALID_PARAMETER, wrong)
+            self.services.signals.signal(context, fence, value)
 
     async def _room(self, context: Context) -> None:
         """Hold the sender back while the queue is long and moving. One that a wait holds up cannot be waited for: it may be this

@@ -9,11 +9,8 @@ from typing import Final
 import trio
 
 from kernel.errors import refusal
-from kernel.objects import Context
 from kernel.sync import CpuNotification, CpuWait, MonitoredFence, SyncObject
-from kernel.vidsch.dma import DmaBuffer
-from kernel.vidsch.packets import Broadcast, DmaPacket, PacketKind, PacketState, SignalPacket, WaitPacket
-from wddm.ddi import d3dkmddi as ddi
+from kernel.vidsch.packets import Broadcast, SignalPacket, WaitPacket
 from wddm.ddi.d3dukmdt import (
     D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS,
     D3DDDICB_SIGNALFLAGS,
@@ -24,12 +21,9 @@ from wddm.wire.message import Descriptor
 
 from .group import Handlers, ThunkGroup
 
-_OK: Final = NTSTATUS.STATUS_SUCCESS
 _AT_SUBMISSION: Final = int(D3DDDICB_SIGNALFLAGS.SignalAtSubmission)
 _REWIND: Final = int(D3DDDICB_SIGNALFLAGS.AllowFenceRewind)
 _NO_SIGNAL: Final = int(D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS.NoSignal)
-_PRESENTBLT: Final = ddi.DXGK_MONITORED_FENCE_KERNEL_SUBMISSION_TYPE.PRESENTBLT
-_RENDERGDI: Final = ddi.DXGK_MONITORED_FENCE_KERNEL_SUBMISSION_TYPE.RENDERGDI
 _NO_WAIT: Final = int(D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS.NoWait)
 
 
@@ -88,39 +82,7 @@ class SyncThunks(ThunkGroup):
             wrong = fence.queue(message.value, rewind=rewind)
             if wrong is not None:
                 raise refusal(NTSTATUS.STATUS_INVALID_PARAMETER, wrong)
-            self._signal_by_gpu(context, fence, message.value, rewind=rewind)
-
-    def _signal_by_gpu(self, context: Context, fence: MonitoredFence, value: int, *, rewind: bool) -> None:
-        """Let the last buffer write the value, or a submission of its own; the CPU does when nothing is pending."""
-        vidsch = self.adapter.vidsch
-        if context.idle:
-            fence.signal(value, rewind=rewind)
-            vidsch.waits.signalled(fence)
-            return
-        last = context.queue[-1] if context.queue else None
-        if type(last) is DmaPacket and last.state is not PacketState.SUBMITTED and self._attach(last.dma, last.kind, fence, value):
-            last.signals.append((fence, value))
-            return
-        info = context.info
-        dma = self.adapter.pool.acquire(info.DmaBufferSize, info.DmaBufferPrivateDataSize, info.PatchLocationListSize)
-        if not self._attach(dma, PacketKind.SIGNAL, fence, value):
-            self.adapter.pool.release(dma)
-            vidsch.enqueue(context, SignalPacket([fence], value, Broadcast(1), rewind))
-            return
-        packet = DmaPacket(context, PacketKind.SIGNAL, dma, 0, len(dma.private), vidsch.next_sequence())
-        packet.signals.append((fence, value))
-        vidsch.enqueue(context, packet)
-
-    def _attach(self, dma: DmaBuffer, kind: PacketKind, fence: MonitoredFence, value: int) -> bool:
-        """DxgkDdiSignalMonitoredFence for a DMA buffer; False when it can take no more signals."""
-        host = self.adapter.host
-        if not host.has("DxgkDdiSignalMonitoredFence"):
-            return False
-        arguments = dma.signal_arguments
-        arguments.MonitoredFenceGpuVa = fence.address
-        arguments.MonitoredFenceValue = value
-        arguments.KernelSubmissionType = _PRESENTBLT if kind is PacketKind.PRESENT else _RENDERGDI
-        return bool(host.call("DxgkDdiSignalMonitoredFence", host.hAdapter, arguments) == _OK)
+            self.services.signals.signal(context, fence, message.value, rewind=rewind)
 
     def _wait(self, message: thunk.WaitForSynchronizationObject) -> None:
         context = self._active_context(message.hContext)

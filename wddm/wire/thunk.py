@@ -378,7 +378,11 @@ class ReclaimAllocations(Struct):
 
 @THUNK.notification()
 class Render(Struct):
-    """pfnRenderCb → DxgkDdiRender. Lists are arrays of D3DDDI_ALLOCATIONLIST and D3DDDI_PATCHLOCATIONLIST records."""
+    """pfnRenderCb → DxgkDdiRender. Lists are arrays of D3DDDI_ALLOCATIONLIST and D3DDDI_PATCHLOCATIONLIST records.
+
+    ``fences`` and ``values``: signals of monitored fences that follow in the command stream, as SignalSynchronizationObject would
+    queue them one by one: nearly every submission has some.
+    """
 
     hContext: U32
     sequence: U32
@@ -386,6 +390,8 @@ class Render(Struct):
     allocation_list: Annotated[bytes, MaxLen(1 << 22)]
     patch_location_list: Annotated[bytes, MaxLen(MAX_COMMAND)]
     flags: U32 = 0
+    fences: Annotated[list[U32], MaxLen(32)] = field(default_factory=list)
+    values: Annotated[list[U64], MaxLen(32)] = field(default_factory=list)
 
 
 class Rect(Struct):

@@ -125,6 +125,11 @@ class FakeKernel:
                 if handle in self.fences:
                     self.fences[handle].array[:8].view(np.uint64)[0] = m.value
 
+    def on_Render(self, process: int, m: Any) -> Any:
+        if self.signal_at_once:
+            for handle, value in zip(m.fences, m.values, strict=True):
+                self.fences[handle].array[:8].view(np.uint64)[0] = value
+
     def fence(self, handle: int) -> int:
         """A fence's value."""
         return int(self.fences[handle].array[:8].view(np.uint64)[0])

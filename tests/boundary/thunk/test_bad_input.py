@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from tests.support.fake_gpu import PAGE, Op, Place
 from tests.support.thunk_client import Commands, ThunkClient, stack
-from wddm.ddi.status import HRESULT, NTSTATUS
+from wddm.ddi.d3dukmdt import D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS
+from wddm.ddi.status import HRESULT, NTSTATUS, hresult_from_ntstatus
 from wddm.wire import thunk
 from wddm.wire.channel import ChannelClosed
 from wddm.wire.connection import RemoteError
@@ -27,6 +28,12 @@ async def refused(client: ThunkClient, message: Struct, status: int, words: str 
         await client.ask(message, declaration.reply)
     assert caught.value.code == status
     assert words in caught.value.message
+
+
+def signalling(client: ThunkClient, fences: list[int], values: list[int]) -> thunk.Render:
+    message = Commands().op(Op.NOP).message(client.hContext)
+    message.fences, message.values = fences, values
+    return message
 
 
 async def works(client: ThunkClient) -> None:
@@ -128,6 +135,10 @@ async def test_handles() -> None:
             HRESULT.E_INVALIDARG,
             "nothing to signal",
         ),
+        (lambda c: signalling(c, [], [1]), HRESULT.E_INVALIDARG, "0 fences and 1 values"),
+        (lambda c: signalling(c, [c.buffer], [1]), HRESULT.D3DDDIERR_INVALIDHANDLE, "fences[0]"),
+        (lambda c: signalling(c, [c.closed], [1]), hresult_from_ntstatus(NTSTATUS.STATUS_ACCESS_DENIED), "NoSignal"),
+        (lambda c: signalling(c, [c.at_five], [4]), HRESULT.E_INVALIDARG, "AllowFenceRewind"),
         (
             lambda c: thunk.WaitForSynchronizationObject(hContext=c.hContext, handles=[c.buffer], value=1),
             HRESULT.D3DDDIERR_INVALIDHANDLE,
@@ -141,6 +152,8 @@ async def test_a_bad_notification_loses_its_device_only(
     async with stack() as s:
         client, other = await (await s.client()).start("bad"), await (await s.client()).start("good")
         client.buffer = await client.allocate(PAGE, Place.APERTURE)  # type: ignore[attr-defined]
+        client.closed = await client.fence(flags=int(D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS.NoSignal))  # type: ignore[attr-defined]
+        client.at_five = await client.fence(initial=5)  # type: ignore[attr-defined]
         client.tell(make(client))
         await client.until(lambda: client.changed)
         assert client.changed[0].reason == reason

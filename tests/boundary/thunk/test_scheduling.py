@@ -157,6 +157,21 @@ async def test_a_fence_signalled_by_one_context_releases_another() -> None:
         await client.wait(done, 1)
 
 
+async def test_signals_of_a_render_are_those_that_would_follow_it() -> None:
+    async with stack(auto=False) as s:
+        client = await (await s.client()).start()
+        fences = [await client.fence() for _ in range(3)]
+        message = Commands().op(Op.NOP).message(client.hContext)
+        message.fences, message.values = fences, [1, 2, 3]
+        client.tell(message)
+        await s.settle()
+        queue = s.gpu.nodes[0].queue
+        assert [(w.size, len(w.signals)) for w in queue] == [(48, 2), (0, 1)]
+        s.gpu.drain(0)
+        for value, fence in enumerate(fences, 1):
+            await client.wait(fence, value)
+
+
 async def test_signals_join_the_buffer_before_them() -> None:
     async with stack(auto=False) as s:
         client = await (await s.client()).start()
