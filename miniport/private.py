@@ -29,6 +29,8 @@ DMA_PRIVATE_SIZE: Final = 64
 _FIELDS: Final = struct.Struct(f"<II{MAX_SIGNALS}Q{MAX_SIGNALS}Q24x")
 assert DMA_PRIVATE.itemsize == _FIELDS.size == DMA_PRIVATE_SIZE
 
+_NO_SIGNALS: Final = (0,) * (2 * MAX_SIGNALS)
+
 #: The bytes of one element of DMA_PRIVATE, in the buffer.
 Record = npt.NDArray[np.uint8]
 
@@ -56,10 +58,9 @@ def dma_private(data: npt.NDArray[np.uint8] | None) -> npt.NDArray[Any] | None:
 
 def write_dma_private(data: npt.NDArray[np.uint8] | None, flags: DmaFlag) -> bool:
     """Start a fresh DMA buffer: these flags, no signals. False when there is no room for the record."""
-    record = record_at(data)
-    if record is None:
+    if data is None or data.nbytes < DMA_PRIVATE_SIZE:
         return False
-    _FIELDS.pack_into(record.data, 0, flags, 0, *[0] * (2 * MAX_SIGNALS))
+    _FIELDS.pack_into(data.data, 0, flags, 0, *_NO_SIGNALS)
     return True
 
 
@@ -77,10 +78,9 @@ def asked(record: Record) -> tuple[int, list[tuple[int, int]]]:
 
 def add_signal(data: npt.NDArray[np.uint8] | None, address: int, value: int) -> bool:
     """Let the ring entry write ``value`` (u64) to bus ``address`` when the buffer is done. False when there is no room left."""
-    record = record_at(data)
-    if record is None:
+    if data is None or data.nbytes < DMA_PRIVATE_SIZE:
         return False
-    flags, count, *places = _FIELDS.unpack_from(record.data)
+    flags, count, *places = _FIELDS.unpack_from(data.data)
     if address in places[:count]:
         slot = places.index(address)
     elif count < MAX_SIGNALS:
@@ -88,5 +88,5 @@ def add_signal(data: npt.NDArray[np.uint8] | None, address: int, value: int) -> 
     else:
         return False
     places[slot], places[MAX_SIGNALS + slot] = address, value
-    _FIELDS.pack_into(record.data, 0, flags, count, *places)
+    _FIELDS.pack_into(data.data, 0, flags, count, *places)
     return True

@@ -11,11 +11,17 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Final
+from operator import itemgetter
+from typing import Any, Final
 
 import numpy as np
 
-from wddm.ddi.d3dkmddi import DXGK_ALLOCATIONLIST_SEGMENTID_MASK, DXGK_ALLOCATIONLIST_WRITEOPERATION, DXGKARG_RENDER
+from wddm.ddi.d3dkmddi import (
+    DXGK_ALLOCATIONLIST_DTYPE,
+    DXGK_ALLOCATIONLIST_SEGMENTID_MASK,
+    DXGK_ALLOCATIONLIST_WRITEOPERATION,
+    DXGKARG_RENDER,
+)
 from wddm.ddi.d3dukmdt import D3DDDI_PATCHLOCATIONLIST_DTYPE
 from wddm.hw.packets import ADDRESS2_OFFSET, ADDRESS_OFFSET, PACKET, PACKET_SIZE
 
@@ -28,10 +34,14 @@ LONGEST: Final = 128 * PACKET_SIZE
 _PACKET: Final = struct.Struct("<HHIQIIQ32x")
 #: AllocationIndex, Value, DriverId, AllocationOffset, PatchOffset, SplitOffset
 _PATCH: Final = struct.Struct("<6I")
+_patch_offset: Final = itemgetter(4)
+#: hDeviceSpecificAllocation, Value, PhysicalAddress
+_ALLOCATION: Final = struct.Struct("<QI4xQ")
 _ADDRESS: Final = struct.Struct("<Q")
 _MASK: Final = 0xFFFF_FFFF_FFFF_FFFF
 assert _PACKET.size == PACKET_SIZE
 assert _PATCH.size == D3DDDI_PATCHLOCATIONLIST_DTYPE.itemsize
+assert _ALLOCATION.size == DXGK_ALLOCATIONLIST_DTYPE.itemsize
 
 #: Of each address that a packet may be given: its place in the packet, must it be given, does the packet write through it.
 Places = tuple[tuple[int, bool, bool], ...]
@@ -87,16 +97,20 @@ def translate(arguments: DXGKARG_RENDER, size_of: Callable[[int], int], *, copy_
         or private.nbytes < DMA_PRIVATE_SIZE
     ):
         return False
-    commands = arguments.pCommand.data[:length].tobytes()
+    commands = arguments.pCommand[:length].tobytes()
     plan = _plan(commands, copy_node)
     if plan is None:
         return False
-    allocations = arguments.pAllocationList[: arguments.AllocationListSize]
-    listed = len(allocations)
-    out = bytearray()
-    addresses = []
-    entries = _PATCH.iter_unpack(arguments.pPatchLocationListIn[:count].tobytes())
+    patches_in: Any = arguments.pPatchLocationListIn
+    patches_out: Any = arguments.pPatchLocationListOut
+    allocations: Any = arguments.pAllocationList
+    count = min(count, len(patches_in))
+    given = [_PATCH.unpack_from(patches_in, at) for at in range(0, count * _PATCH.size, _PATCH.size)]
+    given.sort(key=_patch_offset)
+    entries = iter(given)
     entry = next(entries, None)
+    listed = min(arguments.AllocationListSize, len(allocations))
+    out, addresses = [], []
     for at, required, writes, size in plan:
         if entry is None or entry[4] != at:
             if required:
@@ -106,7 +120,7 @@ def translate(arguments: DXGKARG_RENDER, size_of: Callable[[int], int], *, copy_
         entry = next(entries, None)
         if index >= listed:
             return False
-        handle, value, physical = allocations.item(index)
+        handle, value, physical = _ALLOCATION.unpack_from(allocations, index * _ALLOCATION.size)
         if handle:
             if not size or offset + size > size_of(handle) or (writes and not value & DXGK_ALLOCATIONLIST_WRITEOPERATION):
                 return False
@@ -114,18 +128,18 @@ def translate(arguments: DXGKARG_RENDER, size_of: Callable[[int], int], *, copy_
                 addresses.append((at, physical + offset & _MASK))
         elif required:
             return False
-        out += _PATCH.pack(index, index, 0, offset, at, 0)
+        out.append((index, index, 0, offset, at, 0))
     if entry is not None:
-        return False  # it is no place for an address, given twice or out of order
+        return False  # it is no place for an address, or given twice
     write_dma_private(private, DmaFlag.NONE)
     memory = arguments.pDmaBuffer.data
     memory[:length] = commands
     for at, address in addresses:
         _ADDRESS.pack_into(memory, at, address)
-    used = len(out) // _PATCH.size
-    arguments.pPatchLocationListOut[:used] = np.frombuffer(out, D3DDDI_PATCHLOCATIONLIST_DTYPE)
+    for number, location in enumerate(out):
+        _PATCH.pack_into(patches_out, number * _PATCH.size, *location)
     arguments.DmaBufferUsed = length
     arguments.DmaBufferPrivateDataUsed = DMA_PRIVATE_SIZE
-    arguments.PatchLocationListOutUsed = used
+    arguments.PatchLocationListOutUsed = len(out)
     arguments.MultipassOffset = length // PACKET_SIZE
     return True

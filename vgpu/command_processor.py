@@ -186,17 +186,17 @@ class Execution:
     """One DMA buffer in execution. ``packet`` is the index of the packet in hand."""
 
     def __init__(
-        self, memory: Memory, engine: Engine, node: Node, state: PipelineState, data: npt.NDArray[np.uint8], privileged: bool
+        self, memory: Memory, engine: Engine, node: Node, state: PipelineState, data: bytes, privileged: bool
     ) -> None:
-        """``data``: the buffer's bytes, a multiple of 64; copied."""
+        """``data``: the buffer, a multiple of 64 bytes, which nobody changes any more."""
         self._memory = memory
         self._engine = engine
         self._node = node
         self._privileged = privileged
         self.state = state
         self.packet = 0
-        self._raw = data.tobytes()
-        self._packets = np.frombuffer(self._raw, PACKET)
+        self._raw = data
+        self._packets = np.frombuffer(data, PACKET)
 
     def run(self) -> Iterator[Step]:
         """Execute; each ``yield`` is a place for preemption (True: what comes next may not end). Raises FaultError."""

@@ -146,6 +146,11 @@ class Memory:
         block, offset = self._block(address, record.size)
         return record.unpack_from(block.raw, offset)
 
+    def copy_bus(self, address: int, extent: int) -> bytes:
+        """Bytes of system memory, at a bus address, as they are now. Raises FaultError as ``view`` does."""
+        block, offset = self._block(address, extent)
+        return block.raw[offset : offset + extent].tobytes()
+
     def store_bus(self, address: int, value: int) -> None:
         """Write a u64 to system memory, at a bus address that is a multiple of 8: nobody sees half of it."""
         block, offset = self._block(address, 8)

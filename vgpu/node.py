@@ -254,7 +254,7 @@ class NodeUnit:
             return
         if not flags & _CONTINUE:
             reset_state(context.state)
-        data = self._memory.view(address, size, privileged=True)
+        data = self._memory.copy_bus(address, size)
         privileged = bool(flags & _PRIVILEGED)
         work.execution = Execution(self._memory, self.engine, self.node, context.state, data, privileged)
         work.steps = work.execution.run()

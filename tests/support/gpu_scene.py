@@ -208,6 +208,6 @@ class Scene:
 
     def submit(self, packets: npt.NDArray[np.void]) -> None:
         """Execute packets and complete them."""
-        for _ in Execution(self.memory, self.engine, Node.GRAPHICS, self.state, packets.view(np.uint8), False).run():
+        for _ in Execution(self.memory, self.engine, Node.GRAPHICS, self.state, packets.tobytes(), False).run():
             pass
         self.engine.flush(self.state)

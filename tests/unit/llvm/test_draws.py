@@ -246,7 +246,7 @@ def test_what_waits_for_a_context_that_was_reset_is_never_drawn(stopped: bool) -
     s = Scene(lambda m, stop: LlvmEngine(m, stop))
     target = triangles(depth=None)(s)[0]
     packets = np.concatenate(s.packets)
-    for _ in Execution(s.memory, s.engine, Node.GRAPHICS, s.state, packets.view(np.uint8), False).run():
+    for _ in Execution(s.memory, s.engine, Node.GRAPHICS, s.state, packets.tobytes(), False).run():
         pass
     if stopped:
         s.stop.set()

@@ -170,7 +170,7 @@ def test_what_lies_nowhere_is_refused_at_the_draw_that_reads_it(op: Op, slot: in
         s.emit(op, slot=slot | (1 if op == Op.SET_CONSTANT_BUFFER and slot else 0), address=address, extent=64, data=data)
         s.draw(3)
         s.draw(3)
-        execution = Execution(s.memory, s.engine, Node.GRAPHICS, s.state, np.concatenate(s.packets).view(np.uint8), False)
+        execution = Execution(s.memory, s.engine, Node.GRAPHICS, s.state, np.concatenate(s.packets).tobytes(), False)
         with pytest.raises(FaultError) as error:
             for _ in execution.run():
                 pass
@@ -200,7 +200,7 @@ def test_a_run_is_bounded_and_leaves_its_state_to_the_interpreter(carried_out: l
     for i in range(1000):
         address = s.constants(Stage.PIXEL, 0, np.full(4, i / 1000, np.float32))
         s.draw(3)
-    execution = Execution(s.memory, s.engine, Node.GRAPHICS, s.state, np.concatenate(s.packets).view(np.uint8), False)
+    execution = Execution(s.memory, s.engine, Node.GRAPHICS, s.state, np.concatenate(s.packets).tobytes(), False)
     steps = sum(1 for _ in execution.run())
     assert 4 <= steps < 40
     assert max(carried_out) == 512

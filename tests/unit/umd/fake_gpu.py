@@ -62,7 +62,7 @@ class FakeGpu(FakeRuntime):
         for patch in sub.patches:
             handle = int(sub.allocations["hAllocation"][patch["AllocationIndex"]])
             words[int(patch["PatchOffset"]) // 8] = self.address[handle] + int(patch["AllocationOffset"])
-        execution = Execution(self.memory, self.engine, Node.GRAPHICS, PipelineState(), sub.packets.view(np.uint8), False)
+        execution = Execution(self.memory, self.engine, Node.GRAPHICS, PipelineState(), sub.packets.tobytes(), False)
         for _ in execution.run():
             pass
         self.engine.flush(execution.state)

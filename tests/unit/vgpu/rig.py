@@ -119,7 +119,7 @@ class Rig:
                 else:
                     row[name] = value
         self._packets = []
-        self.execution = Execution(self.memory, self.engine, Node.GRAPHICS, self.state, array.view(np.uint8), False)
+        self.execution = Execution(self.memory, self.engine, Node.GRAPHICS, self.state, array.tobytes(), False)
         return self.execution
 
     def run(self) -> None:

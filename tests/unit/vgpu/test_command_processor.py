@@ -70,7 +70,7 @@ class Rig:
         return caught.value.fault
 
 
-def build(*packets: dict[str, Any]) -> np.ndarray[Any, np.dtype[np.uint8]]:
+def build(*packets: dict[str, Any]) -> bytes:
     array = np.zeros(len(packets), PACKET)
     for row, fields in zip(array, packets, strict=True):
         for name, value in fields.items():
@@ -78,7 +78,7 @@ def build(*packets: dict[str, Any]) -> np.ndarray[Any, np.dtype[np.uint8]]:
                 row["data"][: len(value)] = value
             else:
                 row[name] = value
-    return array.view(np.uint8)
+    return array.tobytes()
 
 
 @pytest.fixture
