@@ -100,6 +100,8 @@ class Session:
             result = handler(message)
         except (BugCheckError, ChannelClosed) as error:
             raise self._stopped(error) from None
+        if result is None or isinstance(result, Struct):
+            return result
         return self._later(result) if inspect.isawaitable(result) else result
 
     async def _later(self, result: Awaitable[Any]) -> Any:

@@ -362,7 +362,8 @@ class Channel:
     def _handle(self, event: Event) -> Awaitable[Any] | None:
         """Handle one message; what has to be awaited before the next one, or None."""
         if type(event) is NotificationReceived:
-            result = self._handler(event)(event.message)
+            handler = self._handlers.get(type(event.message)) or self._handler(event)
+            result = handler(event.message)
             return None if result is None or not inspect.isawaitable(result) else result
         if type(event) is RequestReceived:
             self._answer(event)
@@ -388,7 +389,7 @@ class Channel:
         except CallError as error:
             self._reply(self._connection.send_error(request, error.code, error.name, error.message))
             return
-        if result is not None and inspect.isawaitable(result):
+        if result is not None and not isinstance(result, Struct) and inspect.isawaitable(result):
             if self._answering >= MAX_OUTSTANDING:
                 if inspect.iscoroutine(result):
                     result.close()

@@ -227,8 +227,7 @@ class Connection:
         kind = value[0]
         if kind == 2 and len(value) == 3:
             declaration = self._incoming(self._notifications, value[1])
-            message, descriptors = self._params_of(declaration, value[2])
-            return NotificationReceived(message, descriptors)
+            return NotificationReceived(*self._params_of(declaration, value[2]))
         if kind == 0 and len(value) == 4:
             declaration = self._incoming(self._requests, value[2])
             if type(value[1]) is not int or not 0 <= value[1] <= 0xFFFF_FFFF:
@@ -249,7 +248,13 @@ class Connection:
     def _params_of(self, declaration: Declaration, params: Any) -> tuple[Any, Sequence[int]]:
         if type(params) is not list or len(params) > 1:
             raise ProtocolError(f"{declaration.method}: parameters are an array of at most one map")
-        return self._decode(declaration.decode, params[0] if params else {}, declaration.method)
+        value = params[0] if params else {}
+        if self._descriptors:
+            return self._decode(declaration.decode, value, declaration.method)
+        try:
+            return declaration.decode(value, self._descriptors), ()
+        except BadValue as error:
+            raise ProtocolError(f"{declaration.method}{error.place}: {error.why}") from None
 
     def _decode(self, decode: Decoder, value: Any, where: str) -> tuple[Any, Sequence[int]]:
         """The message in ``value``, and the descriptors that it took; those of a bad one are closed."""
