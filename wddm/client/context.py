@@ -79,7 +79,9 @@ class ImmediateContext(ContextBindings):
             self._waited(asked)
 
     def _waited(self, asked: int) -> None:
-        self._usual_wait += ((time.perf_counter_ns() - asked) / 1000 - self._usual_wait) / 8
+        # One that took very long (a shader was compiled) counts as one that was too long to look for.
+        taken = min((time.perf_counter_ns() - asked) / 1000, 2 * LONGEST_SPIN)
+        self._usual_wait += (taken - self._usual_wait) / 8
 
     def _usual_spin(self) -> float:
         if self._usual_wait > LONGEST_SPIN:
