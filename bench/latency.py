@@ -1,11 +1,12 @@
-"""``bench latency``: submit→fence as the client sees it, against both floors of the same run, and where the microseconds go."""
+"""``bench latency``: submit→fence as the client sees it, against both floors of the same run, the processor time of each process,
+and where the microseconds go."""
 
 from __future__ import annotations
 
 from functools import partial
 
 import wddm
-from bench import floors, hops
+from bench import floors, hops, processes
 from bench.figures import Figure, percentile
 from bench.options import Options, progress
 from bench.scenes import latency as scenes
@@ -42,12 +43,15 @@ async def measure(options: Options) -> list[Figure]:
     progress("latency: floors")
     doorbell, trio_msgpack = floors.apart(rounds)
     taken: dict[str, list[float]] = {}
+    spent: dict[str, dict[str, float]] = {}
     async with launch(**options.stack()) as gpu:
         for test, prepare in CASES:
             progress(test)
             loop = await prepare(await Ours.open(gpu))
             await round_trips(loop, min(200, rounds))
+            before = processes.cpu(gpu)
             taken[test] = await round_trips(loop, rounds)
+            spent[test] = {name: value - before[name] for name, value in processes.cpu(gpu).items()}
     progress("latency: floors again")
     more = floors.apart(rounds)
     doorbell, trio_msgpack = doorbell + more[0], trio_msgpack + more[1]
@@ -61,6 +65,8 @@ async def measure(options: Options) -> list[Figure]:
             }
             kept = samples if percent == 50 else [percentile(samples, percent)]
             figures.append(Figure(f"{test}{suffix}", "us", kept, "low", against))
+        for name, value in spent[test].items():
+            figures.append(Figure(f"{test}.cpu.{name}", "us each", [value / rounds * 1e6], "low"))
     figures += await breakdown(options)
     return figures
 
