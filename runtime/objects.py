@@ -100,10 +100,7 @@ class ObjectTable:
         wanted = cls.__name__
         if id == 0:
             return invalid_arg(f"{name} is NULL, a {wanted} belongs there")
-        try:
-            kind = NAMES[Kind(id & 15)]
-        except ValueError:
-            return invalid_arg(f"{name}: {id} is no id")
+        kind = NAMES[Kind(id & 15)]
         if id in self.by_id:
             return invalid_arg(f"{name}: {id} is a {kind}, a {wanted} belongs there")
         if id >> 4 <= self._serial:

@@ -232,11 +232,9 @@ def _vertex_constants(state: State, key: vertex.VertexKey, size: tuple[int, int]
             # Planes are of the world: (p_world · plane) = (p_eye · view⁻¹ · plane).
             c[v.CLIP_PLANES + i] = back @ np.asarray(state.get(Kind.CLIP_PLANE, i), np.float64)
     if key.lights:
-        for i, light in enumerate(lights(state)):
-            at = v.LIGHTS + v.LIGHT_STRIDE * i
-            c[at : at + v.LIGHT_STRIDE] = _light(light, view)
-    for stage in range(D3DHAL_TSS_MAXSTAGES):
-        c[v.TEXTURES + 4 * stage : v.TEXTURES + 4 * stage + 4] = _matrix(state, T.TEXTURE0 + stage)
+        rows_of_lights = state.derive("light rows", lambda: _lights(state))
+        c[v.LIGHTS : v.LIGHTS + len(rows_of_lights)] = rows_of_lights
+    c[v.TEXTURES : v.TEXTURES + 4 * D3DHAL_TSS_MAXSTAGES] = state.derive("texture matrices", lambda: _texture_matrices(state))
     if key.blend:
         for i in range(v.MAX_BLEND_MATRICES if key.indexed else key.blend):
             c[v.BLEND + 4 * i : v.BLEND + 4 * i + 4] = _matrix(state, world_key(i)) @ view
@@ -249,6 +247,16 @@ def _inverse(matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         return np.linalg.inv(matrix).astype(np.float64)
     except np.linalg.LinAlgError:
         return matrix
+
+
+def _texture_matrices(state: State) -> Array:
+    return np.concatenate([_matrix(state, T.TEXTURE0 + stage) for stage in range(D3DHAL_TSS_MAXSTAGES)]).astype(np.float32)
+
+
+def _lights(state: State) -> Array:
+    """The registers of all enabled lights."""
+    view = _matrix(state, T.VIEW)
+    return np.concatenate([_light(light, view) for light in lights(state)])
 
 
 def _light(light: Any, view: npt.NDArray[np.float64]) -> Array:
@@ -275,19 +283,27 @@ def _angle(value: Any) -> float:
 def pixel_constants(state: State) -> bytes:
     """The constant buffer of the pixel shader."""
     p = pixel
-    c = np.zeros((p.COUNT, 4), np.float32)
+    c: Array = state.derive("stage rows", lambda: _stage_rows(state)).copy()
     with np.errstate(all="ignore"):
         c[p.TFACTOR] = color(state.render(RS.TEXTUREFACTOR))
         c[p.FOG_COLOR] = color(state.render(RS.FOGCOLOR))
         c[p.FOG_PARAMETERS] = fog_parameters(state)
         c[p.ALPHA_REF, 0] = float(state.render(RS.ALPHAREF) & 0xFF)
+    return c.tobytes()
+
+
+def _stage_rows(state: State) -> Array:
+    """What the texture stages say, the rest zero."""
+    p = pixel
+    c = np.zeros((p.COUNT, 4), np.float32)
+    with np.errstate(all="ignore"):
         for s in range(D3DHAL_TSS_MAXSTAGES):
             c[p.STAGE_CONSTANT + s] = color(state.stage(s, TSS.CONSTANT))
             c[p.BUMP_MATRIX + s] = [
                 state.stage_float(s, t) for t in (TSS.BUMPENVMAT00, TSS.BUMPENVMAT01, TSS.BUMPENVMAT10, TSS.BUMPENVMAT11)
             ]
             c[p.BUMP_LUMINANCE + s, :2] = state.stage_float(s, TSS.BUMPENVLSCALE), state.stage_float(s, TSS.BUMPENVLOFFSET)
-    return c.tobytes()
+    return c
 
 
 def coordinate_mask(key: vertex.VertexKey) -> int:
