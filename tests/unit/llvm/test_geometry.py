@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.fuzz.stages import HEAD, geometry_scene
+from tests.fuzz.stages import HEAD, geometry_scene, stage_scene
 from tests.support.gpu_scene import Scene, Surface
 from tests.unit.llvm.conftest import run_both
 from tests.unit.llvm.test_draws import PS, VS
@@ -17,7 +17,7 @@ from vgpu.engine.llvm import LlvmEngine
 from vgpu.fault import FaultError
 from wddm.hw.descriptors import InputElement, Rasterizer
 from wddm.hw.formats import Format
-from wddm.hw.packets import Op, Stage, Topology
+from wddm.hw.packets import Op, QueryKind, Stage, Topology
 
 
 def check(build: Callable[[Scene], list[Surface]], *, lanes: int | None = None) -> None:
@@ -36,6 +36,26 @@ def test_programs(seed: int, lanes: int) -> None:
 @given(seed=st.integers(0, 1 << 32), streams=st.integers(1, 2), topology=st.sampled_from([1, 3, 5]))
 def test_random_programs(seed: int, streams: int, topology: int) -> None:
     check(geometry_scene(seed, streams=streams, topology=topology))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_statistics(seed: int) -> None:
+    """Every stage counts alike; how often vertices are shaded again is the engine's business."""
+
+    def build(s: Scene) -> list[Surface]:
+        stage_scene(s, seed)
+        draw = next(i for i, p in enumerate(s.packets) if p["op"][0] in (Op.DRAW, Op.DRAW_INDEXED))
+        rest, s.packets = s.packets[draw:], s.packets[:draw]
+        query = s.buffer(np.zeros(12, np.uint64))
+        s.emit(Op.QUERY_BEGIN, address=query.address, extent=96, arg=QueryKind.PIPELINE_STATISTICS)
+        s.packets += rest
+        s.emit(Op.QUERY_END, address=query.address, extent=96, arg=QueryKind.PIPELINE_STATISTICS)
+        return [query]
+
+    reference, compiled = (x.view(np.uint64) for x in run_both(build)[0])
+    assert reference[1] > 0
+    others = [i for i in range(12) if i != 3]
+    assert reference[others].tolist() == compiled[others].tolist()
 
 
 def test_many_vertices_per_invocation() -> None:

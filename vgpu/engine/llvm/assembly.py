@@ -186,7 +186,7 @@ class Assembly(FrontFunction):
         self.list_count.set(n + 1)
 
     def process(self) -> Value:
-        """Hand the batch over; returns how many primitives stages in between made of it."""
+        """Hand the batch over; returns how much stages in between made of it."""
         f = self.f
         count = self.vertex_count.get()
         before = self.made()
@@ -199,7 +199,10 @@ class Assembly(FrontFunction):
         return self.made() - before
 
     def made(self) -> Value:
-        """Primitives made by other stages so far."""
-        if not self.key.corners:
-            return self.f.value(0, I32)
-        return (self.live("clipper_invocations", I64) + self.live("gs_primitives", I64)).trunc(I32)
+        """What other stages did so far: invocations, and primitives that they made."""
+        f = self.f
+        total = f.value(0, I64)
+        if self.key.corners:
+            for name in ("ds_invocations", "gs_invocations", "gs_primitives", "clipper_invocations"):
+                total = total + self.live(name, I64)
+        return total.trunc(I32)
