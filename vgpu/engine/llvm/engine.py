@@ -50,6 +50,8 @@ PARALLEL_ENTRIES: Final = 96
 PARALLEL_INVOCATIONS: Final = 1 << 15
 #: Compute threads run between two places of preemption.
 DISPATCH_SLICE: Final = 1 << 22
+#: The same for programs with loops, whose threads may take long.
+LOOP_SLICE: Final = 1 << 16
 _RENDER_TARGETS, _DEPTH_TARGET = int(Op.SET_RENDER_TARGET), int(Op.SET_DEPTH_STENCIL)
 _NOTHING: Final[tuple[Step, ...]] = ()
 #: Pixels that a draw reaches at most in each direction.
@@ -182,7 +184,7 @@ class LlvmEngine(Engine):
         a["block"], a["counter"], a["stop"] = block.ctypes.data, counter.ctypes.data, self.stop.address
         a["x"], a["y"], a["z"] = groups
         parallel = self.threads > 1 and not program.ordered and total * size >= PARALLEL_INVOCATIONS and total > 1
-        step = max(1, DISPATCH_SLICE // size)
+        step = max(1, (LOOP_SLICE if program.has_loop else DISPATCH_SLICE) // size)
         a["chunk"] = max(1, min(64, total // (8 * self.threads), 16384 // size or 1)) if parallel else step
         pointer = int(a.ctypes.data)
         for first in range(0, total, step):
