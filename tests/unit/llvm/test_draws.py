@@ -18,13 +18,17 @@ from vgpu.engine.llvm import LlvmEngine
 from vgpu.fault import FaultError
 from wddm.hw.descriptors import DepthStencil, InputElement, Rasterizer, StencilFace, TargetBlend
 from wddm.hw.formats import Format
-from wddm.hw.packets import Op, QueryKind, Topology
+from wddm.hw.packets import Op, QueryKind, Stage, Topology
 from wddm.hw.registers import Node
 
 VS = "vertex temps=1\ninput 0 xyzw\ninput 1 xyzw\noutput 0 xyzw sv=POSITION\noutput 1 xyzw\n" + "".join(
     f"mov o{r}.{c}, v{r}.{c}\n" for r in (0, 1) for c in "xyzw"
 )
 PS = "pixel temps=1\ninput 1 xyzw interp={0}\noutput 0 xyzw sv=TARGET\n" + "".join(f"mov o0.{c}, v1.{c}\n" for c in "xyzw")
+#: The same colours, worked out pixel by pixel: nothing tells the engine that they are equal.
+PIXEL_BY_PIXEL = "pixel temps=2\ninput 1 xyzw interp={0}\noutput 0 xyzw sv=TARGET\nfmul r0, $POSITION_X, 0.0\n" + "".join(
+    f"fadd o0.{c}, v1.{c}, r0\n" for c in "xyzw"
+)
 ALPHA = TargetBlend(True, 5, 6, 1, 5, 6, 1, 15)
 
 
@@ -125,9 +129,10 @@ EXACT: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.parametrize("ps", [PS, PIXEL_BY_PIXEL])
 @pytest.mark.parametrize("name", EXACT)
-def test_bits_equal(name: str) -> None:
-    for reference, compiled in run_both(triangles(**EXACT[name])):
+def test_bits_equal(name: str, ps: str) -> None:
+    for reference, compiled in run_both(triangles(**EXACT[name], ps=ps)):
         assert reference.any() or name == "subtract"
         assert np.array_equal(reference, compiled)
 
@@ -204,6 +209,46 @@ DEPTH_OUT = (
 def test_late_depth(ps: str, samples: int) -> None:
     for reference, compiled in run_both(triangles(ps=ps.replace("{", "{{"), samples=samples, state=STENCIL)):
         assert np.array_equal(reference, compiled)
+
+
+SOME_UNIFORM = """pixel temps=6
+input 1 xyzw interp={interp}
+output 0 xyzw sv=TARGET
+constants 0 4
+flt r0, v1.x, 0.5
+flt r1, $POSITION_X, 90.0
+mov o0.x, 0.25
+mov o0.y, v1.y
+mov o0.z, c0[1]
+mov o0.w, 0.75
+if r0
+mov o0.x, v1.z
+endif
+if r1
+mov o0.y, 1.0
+endif
+block
+breakc r1, 1
+mov o0.z, 0.5
+endblock
+retc r1
+mov o0.w, v1.w
+"""
+
+
+@pytest.mark.parametrize("interp", ["CONSTANT", "LINEAR_NOPERSPECTIVE"])
+@pytest.mark.parametrize("samples", [1, 4])
+def test_outputs_that_pixels_share(interp: str, samples: int) -> None:
+    """Written in branches that all pixels take, that some take, and after some have returned."""
+
+    def build(s: Scene) -> list[Surface]:
+        s.constants(Stage.PIXEL, 0, np.array([0.1, 0.6, 0.3, 0.9], np.float32))
+        return triangles(ps=SOME_UNIFORM.replace("{interp}", interp), samples=samples, blend=ALPHA)(s)
+
+    color, depth = run_both(build)
+    assert color[0].any()
+    assert np.array_equal(*depth)
+    assert np.abs(color[0].astype(int) - color[1]).max() <= (interp != "CONSTANT")
 
 
 def test_occlusion_is_exact() -> None:

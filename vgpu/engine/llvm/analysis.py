@@ -432,6 +432,8 @@ class _Shapes:
                 i += 1
                 continue
             temps = written(ins)
+            if ins[2] >> 28 == Kind.OUTPUT:
+                result.shapes[i] = None if divergent else self.transfer(ins, state)
             if temps:
                 shape = self.transfer(ins, state)
                 if divergent and not result.unmasked[i]:

@@ -40,6 +40,7 @@ class MergerKey:
     outputs: tuple[int, ...]  #: of the pixel function
     samples: int
     lanes: int
+    uniform: frozenset[int] = frozenset()  #: outputs that are one value for all lanes
 
 
 _COLOR_ONE: Final = {
@@ -96,7 +97,9 @@ def compile_merger(key: MergerKey) -> str:
         x, y, layer = (f.load(I32, entry, 4 * k) for k in (ENTRY_X, ENTRY_Y, ENTRY_SLICE))
         inside = ((x + key.lanes // 2) <= width) & ((y + 2) <= height)
         colors = {
-            index: f.load(F32.vector(key.lanes), entry, 4 * ENTRY_HEAD + k * key.lanes * 4, align=4)
+            index: f.load(
+                F32 if index in key.uniform else F32.vector(key.lanes), entry, 4 * ENTRY_HEAD + k * key.lanes * 4, align=4
+            )
             for k, index in enumerate(key.outputs)
         }
         for target in key.targets:
@@ -132,7 +135,7 @@ class _Target:
     def color(self, colors: dict[int, Value], slot: int, c: int) -> Value:
         value = colors.get(slot * 4 + c)
         if value is None:
-            value = self.f.value(0.0, F32.vector(self.lanes))
+            value = self.f.value(0.0, F32)
         return self.clamp(value)
 
     def clamp(self, x: Value) -> Value:
@@ -163,6 +166,7 @@ class _Target:
             self.dest = formats.unpack(f, self.info, old)
             values = self.blend()
         words = formats.pack(f, self.info, [v.bits(I32) for v in values] if integer else values)
+        words = [f.splat(w, self.lanes) for w in words]
         if target.logic >= 0:
             words = [_LOGIC[target.logic](w, o) for w, o in zip(words, old, strict=True)]
         if partial:

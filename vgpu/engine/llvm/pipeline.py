@@ -37,6 +37,7 @@ from .bindings import Bindings, ResolvedSampler, ResolvedView
 from .codegen import FULL, QUICK
 from .jit import Code, Jit
 from .parts import Part, Parts
+from .records import Shape
 from .shader import ShaderKey, Slots
 from .stages import Between, Stages
 
@@ -64,6 +65,7 @@ class Program:
     resource_slots: tuple[int, ...] = ()  #: its resources, samplers and UAVs as binding slots of its stage
     sampler_slots: tuple[int, ...] = ()
     uav_slots: tuple[int, ...] = ()
+    uniform: frozenset[int] = frozenset()  #: of a pixel program: colour outputs that all pixels of a primitive share
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,8 @@ class Programs:
                 self._next(), (), dimensions,
             )  # fmt: skip
             found.pixel_constants = tuple(Stage.PIXEL << 8 | slot for slot in found.slots.constants)
+            if program.stage == Stage.PIXEL:
+                found.uniform = pixel.uniform_outputs(program)
             found.weight = MAX_WEIGHT if found.has_loop else min(MAX_WEIGHT, 1 + len(code) // 32)
             own = program.stage << 8
             uavs = own if program.stage == Stage.COMPUTE else Stage.PIXEL << 8
@@ -385,7 +389,8 @@ class Pipelines:
         outputs = tuple(o for o in outputs if o >> 2 in used or (alpha and o == 3))
         depth = depth_key(depth_format, ds_words, read_only)
         shape = front.SETUPS[primitive].shape
-        pixel_key = pixel.PixelKey(ps_key, inputs, modes, depth, samples, alpha, outputs, self.wide, counting, shape)
+        uniform = ps.uniform.intersection(outputs) if ps and shape in (Shape.TRIANGLE, Shape.QUAD) else frozenset()
+        pixel_key = pixel.PixelKey(ps_key, inputs, modes, depth, samples, alpha, outputs, self.wide, counting, shape, uniform)
         written = {o >> 2 for o in outputs}
         merger_key = merger.MergerKey(
             tuple(
@@ -393,7 +398,7 @@ class Pipelines:
                 for slot, format in targets
                 if slot in written and blend_words[slot] >> 27 & 15
             ),
-            outputs, samples, self.wide,
+            outputs, samples, self.wide, uniform,
         )  # fmt: skip
         vs_layout = vs.layout
         geometry = (

@@ -35,7 +35,17 @@ from .coarse_depth import CoarseDepth
 from .coverage import BLOCK, COVERAGE, PARTS, SAMPLES, Box, SmoothCoverage
 from .depth import DepthKey, depth_stencil
 from .float_mode import restore_float_mode, set_float_mode, uses_doubles
-from .pixel_stage import CENTROID, SAMPLE, Interpolator, PixelStage, Place, colour_outputs, interpolation_mode, link
+from .pixel_stage import (
+    CENTROID,
+    SAMPLE,
+    Interpolator,
+    PixelStage,
+    Place,
+    colour_outputs,
+    interpolation_mode,
+    link,
+    uniform_outputs,
+)
 from .records import TILE, TRIANGLE, Shape
 from .rows import Rows
 from .shader import Declared, ShaderKey, Slots, Translator
@@ -61,6 +71,7 @@ class PixelKey:
     lanes: int
     counting: bool  #: for queries
     shape: Shape = Shape.TRIANGLE
+    uniform: frozenset[int] = frozenset()  #: those of the outputs that are queued once, not for each lane
 
 
 def entry_bytes(outputs: int, lanes: int) -> int:
@@ -283,9 +294,9 @@ class PixelFunction:
         if program is not None:
             centroid = self.centroid(samples) if len(samples) > 1 else place
             at = Interpolator(f, self.record, self.lanes, key.samples, dict(key.inputs), key.modes, self.centre, place, centroid)
-            stage = PixelStage(self.union(samples), key.samples, at)
+            stage = PixelStage(program, self.union(samples), key.samples, at)
             self.inputs(stage, samples, at)
-            outputs = stage.outputs = {index: f.var(self.ivec, 0) for index in key.outputs}
+            outputs = stage.outputs = {i: f.var(I32 if i in key.uniform else self.ivec, 0) for i in key.outputs}
             for register in (OUTPUT_DEPTH_REGISTER, OUTPUT_COVERAGE_REGISTER, OUTPUT_STENCIL_REGISTER):
                 outputs[register * 4] = f.var(self.ivec, 0)
             if self.discards:
@@ -488,4 +499,4 @@ class PixelFunction:
         self.queued.set(0)
 
 
-__all__ = ["DepthKey", "PixelFunction", "PixelKey", "Slots", "colour_outputs", "compile_pixel", "link"]
+__all__ = ["DepthKey", "PixelFunction", "PixelKey", "Slots", "colour_outputs", "compile_pixel", "link", "uniform_outputs"]

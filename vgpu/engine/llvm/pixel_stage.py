@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
 from wddm.hw.isa import (
     ABSOLUTE,
     INDEX_MASK,
@@ -15,7 +18,7 @@ from wddm.hw.isa import (
 )
 
 from . import records
-from .analysis import Instruction
+from .analysis import SIGNATURES, Instruction, analyse, instructions
 from .builder import F32, I32, Function, Value, Variable
 from .coverage import SAMPLES
 from .float_mode import flush
@@ -103,13 +106,13 @@ class Interpolator:
         return w
 
     def input(self, index: int, place: Place) -> Value:
-        """Input register * 4 + component, as bits."""
+        """Input register * 4 + component, as bits; a scalar when it is constant over the primitive."""
         number = self.inputs.get(index)
         if number is None:
             return self.f.value(0, I32.vector(self.lanes))
         at, mode = TRIANGLE_PLANES + 3 * number, self.modes[number]
         if mode == records.CONSTANT:
-            return self.f.splat(self.f.load(I32, self.record, 4 * at), self.lanes)
+            return self.f.load(I32, self.record, 4 * at, constant=True)
         value = self.plane(at, place)
         return (value * self.w(place) if mode == records.PERSPECTIVE else value).bits(I32)
 
@@ -123,28 +126,67 @@ class Interpolator:
         return self.centre[0] + x, self.centre[1] + y
 
 
+#: System values that all pixels of a primitive share.
+_SHARED: Final = frozenset(
+    (
+        SystemRegister.FRONT_FACE,
+        SystemRegister.PRIMITIVE_ID,
+        SystemRegister.RENDER_TARGET_ARRAY_INDEX,
+        SystemRegister.VIEWPORT_ARRAY_INDEX,
+        SystemRegister.SAMPLE_INDEX,
+    )
+)
+
+
+def uniform_operands(program: ShaderProgram) -> Callable[[int], int | None]:
+    """What tells the shape of INPUT and SYSTEM operands: 0 for those that all pixels of a primitive share."""
+    constant = {
+        register * 4 + c
+        for register, mask, value, extra in Declared.of(program).inputs
+        for c in range(4)
+        if mask >> c & 1 and value != SystemValue.POSITION and interpolation_mode(value, extra)[0] == records.CONSTANT
+    }
+
+    def shape(word: int) -> int | None:
+        index = word & INDEX_MASK
+        if word >> 28 == Kind.SYSTEM:
+            return 0 if index in _SHARED else None
+        return 0 if word >> 28 == Kind.INPUT and index in constant else None
+
+    return shape
+
+
+def uniform_outputs(program: ShaderProgram) -> frozenset[int]:
+    """Colour output components (register * 4 + component) that are the same in all pixels of a primitive."""
+    code = instructions(program)
+    operands = uniform_operands(program)
+    found = analyse(code, program, lambda word: 0 if word >> 28 == Kind.CONSTANT else operands(word))
+    varying: set[int] = set()
+    for ins, shape in zip(code, found.shapes, strict=False):
+        op, _, dst, _, aux, _ = ins
+        if op == Op.STORE_OUTPUT:
+            return frozenset()
+        if dst >> 28 == Kind.OUTPUT and shape != 0:
+            wide = aux >> 16 & 15 if SIGNATURES[op][0] == "v" else 3 if SIGNATURES[op][0] == "d" else 1
+            varying.update((dst & INDEX_MASK) + c for c in range(4) if wide >> c & 1)
+    return frozenset(colour_outputs(program)) - varying
+
+
 class PixelStage(Stage):
     """Interpolated inputs, position, coverage; outputs to variables."""
 
     quads = True
 
-    def __init__(self, coverage: Value, samples: int, at: Interpolator) -> None:
+    def __init__(self, program: ShaderProgram, coverage: Value, samples: int, at: Interpolator) -> None:
         self.coverage, self.samples, self.at = coverage, samples, at
+        self._shape = uniform_operands(program)
         self.values: dict[int, Value] = {}
         self.systems: dict[int, Value] = {}
         self.outputs: dict[int, Variable] = {}
         self.killed: Variable | None = None
 
     def operand_shape(self, word: int) -> int | None:
-        if word >> 28 == Kind.SYSTEM and word & INDEX_MASK in (
-            SystemRegister.FRONT_FACE,
-            SystemRegister.PRIMITIVE_ID,
-            SystemRegister.RENDER_TARGET_ARRAY_INDEX,
-            SystemRegister.VIEWPORT_ARRAY_INDEX,
-            SystemRegister.SAMPLE_INDEX,
-        ):
-            return 0
-        return None
+        return self._shape(word)
 
     def input(self, t: Translator, index: int) -> Value:
         return self.values.get(index, t.full(t.zero()))
@@ -160,7 +202,11 @@ class PixelStage(Stage):
 
     def store_output(self, t: Translator, index: int, x: Value, mask: Value | None) -> None:
         v = self.outputs.get(index)
-        if v is not None:
+        if v is None:
+            return
+        if not v.type.lanes:
+            v.set(x[0] if x.type.lanes else x)
+        else:
             v.set(t.full(x) if mask is None else mask.select(t.full(x), v.get()))
 
     def store_output_indexed(self, t: Translator, index: Value, x: Value, mask: Value | None) -> None:
