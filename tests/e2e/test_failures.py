@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import signal
 import subprocess
@@ -127,6 +128,43 @@ async def test_a_killed_process_is_named_and_clients_are_told(victim: str) -> No
                     async with fresh as late:
                         await late.create_device()
         assert why == f"{victim} (process {stack.children[victim].pid}) was killed by SIGKILL"
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_whoever_is_killed_at_whatever_moment_all_are_told(seed: int) -> None:
+    """Two clients create, draw, upload and read while a process is killed: both get an error, soon, and nothing stays behind."""
+    r = random.Random(seed)
+    victim, moment = ["vgpu", "kernel", "runtime"][seed % 3], r.randrange(40)
+    done = 0
+    told: list[str] = []
+    async with stack_of_processes() as stack:
+
+        async def work(name: str) -> None:
+            nonlocal done
+            try:
+                async with client(stack) as gpu:
+                    scene = await Simple.create(gpu, vertices=FULL)
+                    while True:
+                        texture = await scene.device.create_texture2d(np.zeros((64, 64, 4), np.uint8), format=28)
+                        scene.ctx.update_subresource(texture, np.ones((64, 64, 4), np.uint8))
+                        scene.draw()
+                        await scene.read()
+                        done += 1
+            except (wddm.D3DError, OSError) as error:
+                told.append(f"{name}: {error}")
+
+        with trio.fail_after(60):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(work, "one")
+                nursery.start_soon(work, "two")
+                while done < moment:
+                    await trio.lowlevel.checkpoint()
+                os.kill(stack.children[victim].pid, signal.SIGKILL)
+            assert victim in await stack.wait_failed()
+        run_dir = stack.run_dir
+    assert len(told) == 2, told
+    assert all(child.process.returncode is not None for child in stack.children.values())
+    assert not run_dir.exists()
 
 
 async def test_a_process_that_cannot_start_is_told_in_one_sentence(tmp_path: Path) -> None:
