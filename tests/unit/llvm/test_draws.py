@@ -17,7 +17,7 @@ from vgpu.engine import PipelineState
 from vgpu.engine.llvm import LlvmEngine
 from vgpu.fault import FaultError
 from wddm.hw.descriptors import DepthStencil, InputElement, Rasterizer, StencilFace, TargetBlend
-from wddm.hw.formats import Format
+from wddm.hw.formats import FORMATS, Format
 from wddm.hw.packets import Op, QueryKind, Stage, Topology
 from wddm.hw.registers import Node
 
@@ -143,6 +143,41 @@ def test_interpolation(interp: str, lanes: int) -> None:
     color, depth = run_both(triangles(interp=interp, w=(0.2, 3)), lanes=lanes)
     assert np.array_equal(*depth)
     assert np.abs(color[0].astype(int) - color[1]).max() <= 1
+
+
+@pytest.mark.parametrize("op", [4, 5], ids=["min", "max"])
+@pytest.mark.parametrize("format", [Format.R32G32B32A32_FLOAT, Format.R16G16B16A16_FLOAT, Format.R11G11B10_FLOAT])
+def test_the_smaller_and_the_larger_of_no_number_and_a_number_is_the_number(op: int, format: Format) -> None:
+    nan, inf = np.nan, np.inf
+    colors = np.array([[nan, 1, nan, nan], [2, nan, 0, nan], [-inf, 0.5, inf, nan]], np.float32)
+    stored = np.array([[1, 1, nan, 1], [nan, 1, 2, nan], [inf, nan, nan, 0]], np.float32)
+
+    def build(s: Scene) -> list[Surface]:
+        target = s.texture(format, 3, 1)
+        layout = [InputElement(0, 0, Format.R32G32B32A32_FLOAT, 0), InputElement(1, 1, Format.R32G32B32A32_FLOAT, 0, True)]
+        s.vertices(np.array([[-1, 3, 0, 1], [3, -1, 0, 1], [-1, -1, 0, 1]], np.float32), 16, layout)
+        s.shader(VS)
+        s.shader(PS.format("CONSTANT"))
+        s.bind(Op.SET_RENDER_TARGET, target, arg=1)
+        s.emit(Op.SET_TOPOLOGY, arg=Topology.TRIANGLELIST)
+        s.rasterizer(Rasterizer(cull=1, scissor=True))
+        s.viewport(3, 1)
+        for values, blend in ((stored, TargetBlend()), (colors, TargetBlend(True, 2, 2, op, 2, 2, op, 15))):
+            s.blend(blend)
+            for x, color in enumerate(values):
+                address, size = s.upload(color)
+                s.emit(Op.SET_VERTEX_BUFFER, slot=1, address=address, extent=size, data=[0])
+                s.emit(Op.SET_SCISSOR, data=[x, 0, x + 1, 1])
+                s.draw(3)
+        return [target]
+
+    ((reference, compiled),) = run_both(build)
+    dtype = {16: np.float32, 8: np.float16, 4: np.uint32}[FORMATS[format].bytes_per_block]
+    a, b = (x.view(dtype)[: 3 * (4 if dtype != np.uint32 else 1)] for x in (reference, compiled))
+    assert np.array_equal(a, b, equal_nan=dtype != np.uint32)
+    if dtype != np.uint32:
+        expected = (np.fmin if op == 4 else np.fmax)(colors, stored)
+        assert np.array_equal(a.reshape(3, 4).astype(np.float32), expected, equal_nan=True)
 
 
 DISTANCES = VS.replace("output 1 xyzw\n", "output 1 xyzw\noutput 6 xyzw sv=CLIP_DISTANCE\n") + "".join(

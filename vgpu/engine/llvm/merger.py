@@ -14,7 +14,7 @@ from typing import Final
 from wddm.hw.descriptors import BlendFactor, BlendOp
 from wddm.hw.formats import FORMATS, Format, NumberType
 
-from . import formats, records
+from . import formats, maths, records
 from .builder import F32, I32, I64, PTR, VOID, Function, Module, Value
 from .pixel import ENTRY_HEAD, ENTRY_MASKS, ENTRY_SLICE, ENTRY_X, ENTRY_Y, entry_bytes
 from .rows import Rows
@@ -191,10 +191,11 @@ class _Target:
 
     def combine(self, op: int, s: int, d: int, c: int) -> Value:
         f = self.f
-        if op == BlendOp.MIN:
-            return f.min(self.source[c], self.dest[c])
-        if op == BlendOp.MAX:
-            return f.max(self.source[c], self.dest[c])
+        if op in (BlendOp.MIN, BlendOp.MAX):
+            # The other when one is NaN, which only floats can be.
+            of_numbers, of_floats = (f.min, maths.minimum) if op == BlendOp.MIN else (f.max, maths.maximum)
+            x, y = self.source[c], self.dest[c]
+            return of_floats(f, x, y) if self.info.type is NumberType.FLOAT else of_numbers(x, y)
         a, b = self.product(self.source[c], s, c), self.product(self.dest[c], d, c)
         if op == BlendOp.SUBTRACT:
             a, b = a, (-b if b is not None else None)
