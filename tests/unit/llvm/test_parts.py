@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import pytest
 from tests.support.gpu_scene import Scene
 from tests.unit.llvm.test_draws import EXACT, triangles
 from vgpu.engine import PipelineState
-from vgpu.engine.llvm import LlvmEngine
+from vgpu.engine.llvm import LlvmEngine, codegen
 from vgpu.engine.llvm.codegen import FULL, QUICK
 from vgpu.engine.llvm.jit import Code, DiskCache, Jit
 from vgpu.engine.llvm.optimizer import WAITING, Optimizer
@@ -184,7 +186,7 @@ def test_what_the_process_cannot_compile_stays_as_it_is() -> None:
 
 
 def test_another_process_is_started_when_one_was_killed() -> None:
-    optimizer = Optimizer()
+    optimizer = Optimizer(idle=600)
     seen = []
     for token in range(2):
         optimizer.want(token, SEVEN)
@@ -196,6 +198,28 @@ def test_another_process_is_started_when_one_was_killed() -> None:
         seen.append(process)
     assert seen[0] is not seen[1]
     assert all(image for _, image in optimizer.done)
+
+
+def test_an_idle_process_ends_and_another_serves_the_next_request() -> None:
+    optimizer = Optimizer(idle=0)
+    for token in range(2):
+        optimizer.want(token, SEVEN)
+        optimizer.wait()
+        while optimizer.process is not None:
+            os.sched_yield()
+    assert [bool(image) for _, image in optimizer.done] == [True, True]
+
+
+def test_a_process_that_nobody_waits_for_ends_without_a_word() -> None:
+    command = [sys.executable, "-P", codegen.__file__]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        codegen.write_message(process.stdin, SEVEN.encode())
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
 
 
 @pytest.mark.parametrize("program", ["/bin/false", "/nowhere/python"])

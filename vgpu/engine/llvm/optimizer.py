@@ -1,8 +1,8 @@
 """Optimisation in the background: a process of lower priority that compiles one module after the other.
 
 A process and not a thread, since LLVM calls of one process wait for each other here: the next shader's first picture must not.
-It is started with the first request and ends with the engine; when it dies, what it worked on stays as it was and the next request
-starts another.
+It is started when there is a request, and ends with the engine or when it is idle; when it dies, what it worked on stays as it was
+and the next request starts another.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from . import codegen
 
 #: Requests that may wait. An IR text has tens of kilobytes.
 WAITING: Final = 64
+#: Seconds without a request after which the process ends.
+IDLE: Final = 5.0
 
 Child = subprocess.Popen[bytes]
 
@@ -28,7 +30,8 @@ Child = subprocess.Popen[bytes]
 class _Shared:
     """What the thread and the owner share; the thread keeps no owner alive."""
 
-    def __init__(self) -> None:
+    def __init__(self, idle: float) -> None:
+        self.idle = idle
         self.requests: queue.Queue[tuple[Hashable, str] | None] = queue.Queue(WAITING + 1)
         self.done: deque[tuple[Hashable, bytes | None]] = deque()
         self.lock = threading.Lock()
@@ -44,7 +47,10 @@ class _Shared:
                 return None
             if self.child is None:
                 command = [sys.executable, "-P", codegen.__file__]
-                self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                # Our own error stream must end with us: who reads it wants to know when.
+                self.child = subprocess.Popen(
+                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+                )
             return self.child
 
     def end(self) -> None:
@@ -69,12 +75,20 @@ class _Shared:
 
     def work(self) -> None:
         """The thread."""
-        while (request := self.requests.get()) is not None and not self.closed:
+        while (request := self.next()) is not None and not self.closed:
             token, ir = request
             self.done.append((token, self.ask(ir)))
             del request, token  # they do not outlive their owner by waiting here
             self.requests.task_done()
         self.end()
+
+    def next(self) -> tuple[Hashable, str] | None:
+        """The next request. The process ends when none comes for a while: others have a use for its memory."""
+        try:
+            return self.requests.get(timeout=self.idle)
+        except queue.Empty:
+            self.end()
+            return self.requests.get()
 
     def ask(self, ir: str) -> bytes | None:
         """The object of ``ir``; None when there is none to get."""
@@ -97,8 +111,8 @@ class Optimizer:
     """See the module docstring. :attr:`done` holds ``(token, object)`` of finished requests, with None for failed ones. Tokens must
     not keep the owner alive."""
 
-    def __init__(self) -> None:
-        self._shared = _Shared()
+    def __init__(self, *, idle: float = IDLE) -> None:
+        self._shared = _Shared(idle)
         self.done = self._shared.done
         self.thread: threading.Thread | None = None
         self.close = weakref.finalize(self, self._shared.close)
