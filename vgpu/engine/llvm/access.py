@@ -18,6 +18,7 @@ from wddm.hw.isa import AtomicOp, Kind, Op
 from . import formats, records
 from .analysis import Instruction
 from .builder import I1, I8, I16, I32, I64, PTR, Function, Value
+from .codegen import processor
 
 if TYPE_CHECKING:
     from .shader import Translator
@@ -68,7 +69,11 @@ def load_dwords(
         for c, ok in enumerate(inside):
             lanes = both(t.full(ok), mask)
             assert lanes is not None
-            result.append(f.gather(t.ivec, f.index(f.offset(base, 4 * c), I32, index), lanes))
+            first = f.offset(base, 4 * c)
+            if lanes.name == t.everyone().name and not _gathers():
+                result.append(one_by_one(t, first, index))
+            else:
+                result.append(f.gather(t.ivec, f.index(first, I32, index), lanes))
         return result
 
     if consecutive is None and not look:
@@ -104,6 +109,20 @@ def load_dwords(
             otherwise()
             scattered()
     return [v.get() for v in slots]
+
+
+def one_by_one(t: Translator, base: Value, index: Value) -> Value:
+    """Dword ``index`` of an array for every lane."""
+    f = t.f
+    result = f.undefined(t.ivec)
+    for lane in range(t.lanes):
+        result = result.insert(lane, f.load(I32, f.index(base, I32, index[lane].zext(I64))))
+    return result
+
+
+def _gathers() -> bool:
+    """Whether the processor's gather is faster than a load for each lane: only where it has AVX-512."""
+    return bool(processor()[1].get("avx512vl"))
 
 
 def store_dwords(
