@@ -116,15 +116,16 @@ class DiskCache:
                 temporary.unlink()
 
     def _account(self, added: int) -> None:
-        """Keep the directory below its limit, oldest use first."""
+        """Keep the directory below its limit: beyond it, entries go until three quarters are left, oldest use first."""
         if self._size is None or self._size + added > self.limit:
             entries = []
             for entry in os.scandir(self.directory):
                 info = entry.stat()
                 entries.append((info.st_mtime_ns, info.st_size, entry.path))
             self._size = sum(size for _, size, _ in entries)
+            wanted = self.limit * 3 // 4 if self._size > self.limit else self._size
             for _, size, path in sorted(entries):
-                if self._size <= self.limit * 3 // 4 or self._size <= self.limit:
+                if self._size <= wanted:
                     break
                 os.unlink(path)
                 self._size -= size
