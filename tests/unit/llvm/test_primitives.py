@@ -156,7 +156,7 @@ _RASTERIZERS = st.builds(
 _LIST_OR_STRIP = st.sampled_from([t for t in Topology if Topology.UNDEFINED < t < Topology.PATCHLIST_1])
 
 
-@settings(deadline=None, max_examples=25, database=None)
+@settings(deadline=None, max_examples=8, database=None)
 @given(
     topology=_LIST_OR_STRIP, rasterizer=_RASTERIZERS, seed=st.integers(0, 1000), samples=st.sampled_from([1, 2]),
     grid=st.sampled_from([0, 1, 2, 4]), reach=st.sampled_from([0.05, 0.5, 2.0]), far=st.sampled_from([1.0, 1000.0]), clip=st.booleans(),

@@ -99,7 +99,7 @@ def test_evaluation(name: str, interp: str) -> None:
         assert np.abs(color[0].astype(int) - color[1]).max() <= 1
 
 
-@settings(deadline=None, max_examples=15, database=None)
+@settings(deadline=None, max_examples=6, database=None)
 @given(
     name=st.sampled_from(list(EXACT)), samples=st.sampled_from([2, 4, 8]), seed=st.integers(0, 1000),
     state=st.sampled_from([None, STENCIL, DepthStencil(True, True, 2, False)]), to_coverage=st.booleans(),
