@@ -155,7 +155,7 @@ endloop
 
 def hull(r: random.Random, domain: int, partitioning: int, output: int, points: int) -> tuple[str, int]:
     """A hull program that takes its factors from control point 0 and from constants; and the points it makes."""
-    limit = r.choice(["", f" max_tess_factor={float_bits(r.choice([1.0, 3.0, 7.5]))}"])
+    limit = r.choice(["", f" max_tess_factor={float_bits(r.choice([1.0, 3.0, 7.5, -0.0]))}"])
     made = 0 if (through := r.random() < 0.3) else r.randrange(3, 6)
     head = f"hull temps=8 primitive={made << 8 | points} topology={domain | partitioning << 4 | output << 8}"
     lines = [head + limit + (" flags=32" if through else ""), "input 0 xyzw", "input 1 xyzw", "output 0 xyzw", "output 1 xyzw"]
@@ -207,8 +207,8 @@ def tessellation_scene(
         v = np.zeros((n, 8), np.float32)
         v[:, :2], v[:, 2], v[:, 3] = numbers.uniform(-1.1, 1.1, (n, 2)), numbers.uniform(0, 1, n), 1
         v[:, 4:] = numbers.choice([1, 1, 1, 0.5, 1.25, 2, -1 if r.random() < 0.1 else 1], (n, 4))
-        target, depth = s.texture(Format.R8G8B8A8_UNORM, 67, 45), s.texture(Format.D32_FLOAT, 67, 45)
-        s.memory.view(depth.address, depth.size, write=True).view(np.float32)[:] = 0.8
+        target, depth = s.texture(Format.R8G8B8A8_UNORM, 67, 45), s.texture(Format.D24_UNORM_S8_UINT, 67, 45)
+        s.memory.view(depth.address, depth.size, write=True).view(np.uint32)[:] = 0xC00000
         four = Format.R32G32B32A32_FLOAT
         s.vertices(v, 32, [InputElement(0, 0, four, 0), InputElement(1, 0, four, 16)])
         texts = [VS.replace(" sv=POSITION", ""), hull_text, domain_program(r, domain, made, streams=not geometry)]

@@ -18,6 +18,7 @@ from vgpu.engine.reference.tessellator import (
     HALF,
     INTEGER,
     ISOLINE,
+    MAX_FACTOR,
     ONE,
     OUTPUT_CCW,
     OUTPUT_POINT,
@@ -115,7 +116,7 @@ class _Tessellator(FrontFunction):
         """A factor within what the partitioning takes, 16.16; integer kinds are rounded up."""
         f = self.f
         low, high = (2.0, 64.0) if partitioning == FRACTIONAL_EVEN else (1.0, 63.0 if partitioning == FRACTIONAL_ODD else 64.0)
-        limit = bits_float(self.key.limit) if self.key.limit else 64.0
+        limit = bits_float(self.key.limit) or MAX_FACTOR
         x = f.min(f.max(factor.resize_float(F64), low), max(low, min(high, limit)))
         if partitioning == INTEGER:
             x = f.intrinsic("ceil", x)
