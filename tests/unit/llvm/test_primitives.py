@@ -163,8 +163,10 @@ _LIST_OR_STRIP = st.sampled_from([t for t in Topology if Topology.UNDEFINED < t 
     indexed=st.booleans(), w=st.sampled_from([(1, 1), (-0.5, 2)]), z=st.sampled_from([(0, 1), (-0.5, 1.5)]),
 )  # fmt: skip
 def test_any_primitive_agrees(topology: Topology, **options: Any) -> None:
-    for reference, compiled in run_both(scene(topology, n=24, **options)):
-        assert np.array_equal(reference, compiled)
+    color, depth = run_both(scene(topology, n=24, **options))
+    assert np.array_equal(*color)
+    # A depth half-way between two floats is rounded by the last bits of the doubles that it is computed in.
+    assert np.abs(depth[0].view(np.int32) - depth[1].view(np.int32).astype(np.int64)).max() <= 1
 
 
 @pytest.mark.parametrize("topology", [1, 3, 5])
