@@ -33,7 +33,7 @@ from wddm.ddi.d3d10umddi import (
     D3D11DDIARG_TESSELLATION_IO_SIGNATURES,
 )
 from wddm.dxbc.errors import DxbcError
-from wddm.dxbc.opcodes import Opcode
+from wddm.dxbc.opcodes import Opcode, TessDomain
 from wddm.dxbc.program import Program
 from wddm.dxbc.tokens import decode
 from wddm.hw.isa import IsaError, ShaderProgram
@@ -58,8 +58,8 @@ def fits(core: Core) -> bool:
     seen = _VERTICES.get(core.topology, 0)
     if vertex is None or not seen or (hull is None) != (domain is None) or not core.samples_agree:
         return False
-    if hull is not None:
-        if core.topology < 33:
+    if hull is not None and domain is not None:
+        if core.topology != 32 + hull.shader.control_points or hull.shader.domain != domain.shader.domain:
             return False
         seen = {1: 1, 2: 2}.get(hull.shader.tessellated, 3)
     if geometry is not None and geometry.shader.program is not None:
@@ -89,6 +89,18 @@ class Shader:
         """What a hull shader's tessellator makes: 1 points, 2 lines, 3 and 4 triangles."""
         declared = None if self.program is None else self.program.find(Opcode.DCL_TESSELLATOR_OUTPUT_PRIMITIVE)
         return 3 if declared is None else int(declared.tess_output)
+
+    @property
+    def control_points(self) -> int:
+        """Control points of the patches that a hull shader takes."""
+        declared = None if self.program is None else self.program.find(Opcode.DCL_INPUT_CONTROL_POINT_COUNT)
+        return 0 if declared is None else declared.count
+
+    @property
+    def domain(self) -> TessDomain:
+        """What a hull shader has cut, or a domain shader takes points of."""
+        declared = None if self.program is None else self.program.find(Opcode.DCL_TESSELLATOR_DOMAIN)
+        return TessDomain.UNDEFINED if declared is None else declared.tess_domain
 
     @property
     def passes_through(self) -> bool:
