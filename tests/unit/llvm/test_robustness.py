@@ -162,6 +162,36 @@ def test_the_disk_cache_is_private_and_bounded(tmp_path: Path) -> None:
     assert cache.get(f"{9:040x}") == bytes(1000)
 
 
+@pytest.mark.parametrize("load", ["load_raw r4, r0 t0", "load_structured r4, r0, 0 t1", "load r4, r0 t2", "shared_load r4, r0"])
+def test_a_load_of_no_component_writes_nothing(load: str) -> None:
+    program = assemble(f"""compute temps=8 group=64,1,1 shared_bytes=64
+resource 0 RAW_BUFFER
+resource 1 STRUCTURED_BUFFER stride=8
+resource 2 BUFFER
+uav 0 RAW_BUFFER
+shl r0, $ID_IN_GROUP_X, 2
+mov r4, 7
+{load} mask=x
+uav_store_raw r0, r4 u0 mask=x
+""")
+    program.instructions["aux"][2] &= 0xFF0FFFF
+
+    def build(s: Scene) -> list[Surface]:
+        data, out = np.arange(64, dtype=np.uint32), s.buffer(np.zeros(64, np.uint32))
+        s.shader(program)
+        for slot, dimension in enumerate((ViewDimension.RAW_BUFFER, ViewDimension.STRUCTURED_BUFFER, ViewDimension.BUFFER)):
+            stride = 8 if dimension == ViewDimension.STRUCTURED_BUFFER else 4
+            source = s.buffer(data, dimension, stride=stride, format=Format.R32_UINT if dimension == ViewDimension.BUFFER else 0)
+            s.bind(Op.SET_RESOURCE, source, slot=Stage.COMPUTE << 8 | slot)
+        s.bind(Op.SET_UAV, out, slot=Stage.COMPUTE << 8)
+        s.emit(Op.DISPATCH, data=[1, 1, 1])
+        return [out]
+
+    ((reference, compiled),) = run_both(build)
+    assert (reference.view(np.uint32) == 7).all()
+    assert np.array_equal(reference, compiled)
+
+
 @pytest.mark.parametrize("shared", [0, 6, 8])
 def test_shared_memory_ends_where_it_was_declared_to(shared: int) -> None:
     def build(s: Scene) -> list[Surface]:

@@ -228,7 +228,7 @@ def _load(t: Translator, ins: Instruction) -> None:
     """LOAD_RAW, LOAD_STRUCTURED and their unordered forms."""
     kind = "u" if ins[0] >= Op.UAV_LOAD else "t"
     count = _count(ins[4])
-    span = _buffer(t, ins, kind, count)
+    span = _buffer(t, ins, kind, count) if count else None
     if span is None:
         t.write_masked(ins, [t.zero()] * 4)
         return
