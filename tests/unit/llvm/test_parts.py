@@ -30,6 +30,17 @@ SEVEN = "define i32 @seven() {\nret i32 7\n}"
 
 KERNEL = """compute temps=4 group=64,1,1
 uav 0 RAW_BUFFER
+mov r0, $THREAD_ID_X
+iadd r1, r0, -1
+imul r0, r0, r1
+ushr r0, r0, 1
+shl r3, $THREAD_ID_X, 2
+uav_store_raw r3, r0 u0 mask=x
+"""
+
+#: The same, summed up.
+LOOP = """compute temps=4 group=64,1,1
+uav 0 RAW_BUFFER
 mov r0, 0
 mov r1, 0
 loop
@@ -80,18 +91,19 @@ def test_quick_and_better_code_give_the_same_pixels(name: str) -> None:
     assert engine(s).jit.statistics.adopted >= 4
 
 
-def test_a_dispatch_goes_on_with_better_code() -> None:
+@pytest.mark.parametrize(("program", "adopted"), [(KERNEL, (0, 1, 1)), (LOOP, (0, 0, 0))], ids=["straight", "loop"])
+def test_a_dispatch_goes_on_with_better_code_and_one_that_loops_begins_with_it(program: str, adopted: tuple[int, ...]) -> None:
     s = scene(AT_ONCE)
     out = s.buffer(np.zeros(256, np.uint32))
-    s.shader(KERNEL)
+    s.shader(program)
     s.bind(Op.SET_UAV, out, slot=Stage.COMPUTE << 8)
     s.emit(Op.DISPATCH, data=[4, 1, 1])
     expected = np.array([i * (i - 1) // 2 for i in range(256)], np.uint32)
-    for adopted in (0, 1, 1):
+    for count in adopted:
         s.memory.view(out.address, out.size, write=True)[:] = 0
         s.run(keep=True)
         assert np.array_equal(s.read(out, np.uint32), expected)
-        assert engine(s).jit.statistics.adopted == adopted
+        assert engine(s).jit.statistics.adopted == count
         wait(s)
 
 

@@ -195,10 +195,10 @@ class Pipelines:
         """A compiled function by its key; at level QUICK where somebody tells how long it runs."""
         return self.parts.get(kind, key, make, level)
 
-    def wide_part(self, kind: str, key: Hashable, make: Callable[[int], str]) -> Part:
+    def wide_part(self, kind: str, key: Hashable, make: Callable[[int], str], *, level: int = QUICK) -> Part:
         """The same for functions of pixels or compute threads: many lanes only at level FULL, since they compile slowly."""
         full = partial(make, self.wide) if self.wide != self.lanes else None
-        return self.parts.get(kind, key, partial(make, self.lanes), QUICK, full)
+        return self.parts.get(kind, key, partial(make, self.lanes), level, full)
 
     def raster(self) -> int:
         """The tile loop."""
@@ -285,10 +285,11 @@ class Pipelines:
         return found
 
     def kernel(self, program: Program, key: ShaderKey) -> Part:
-        """A compute kernel."""
+        """A compute kernel. One that loops may run long before better code comes: it is optimised at once."""
         return self.wide_part(
-            "kernel", (program.number, key), lambda lanes: compute.compile_kernel(program.program, key, lanes)
-        )
+            "kernel", (program.number, key), lambda lanes: compute.compile_kernel(program.program, key, lanes),
+            level=FULL if program.has_loop else QUICK,
+        )  # fmt: skip
 
     def improve(self) -> None:
         """Use the better code that has come. Only while nothing runs or waits that knows the old."""
