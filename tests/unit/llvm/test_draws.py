@@ -220,6 +220,25 @@ def test_what_reaches_far_behind_the_eye_is_cut_alike(seed: int) -> None:
     assert np.array_equal(drawn, compiled.view(np.uint64)[1::2])
 
 
+def test_index_and_base_vertex_are_added_in_32_bits() -> None:
+    def build(s: Scene) -> list[Surface]:
+        v = np.array([[-1, 3, 0, 1], [3, -1, 0, 1], [-1, -1, 0, 1]], np.float32)
+        target = s.texture(Format.R8G8B8A8_UNORM, 4, 4)
+        s.vertices(np.concatenate([v, np.ones_like(v)], 1), 32, [InputElement(r, 0, Format.R32G32B32A32_FLOAT, 16 * r) for r in (0, 1)])
+        s.shader(VS)
+        s.shader(PS.format("CONSTANT"))
+        s.bind(Op.SET_RENDER_TARGET, target, arg=1)
+        s.viewport(4, 4)
+        s.emit(Op.SET_TOPOLOGY, arg=Topology.TRIANGLELIST)
+        s.rasterizer(Rasterizer(cull=1))
+        s.indices(np.array([0xFFFFFFFE, 0xFFFFFFFF, 0], np.uint32))
+        s.draw_indexed(3, base=2)
+        return [target]
+
+    for data in run_both(build)[0]:
+        assert np.count_nonzero(data == 255) == 64
+
+
 def test_threads_change_nothing() -> None:
     pictures = []
     for threads in (1, 2, 3):

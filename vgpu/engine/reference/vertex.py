@@ -191,7 +191,7 @@ def _batch(
         primitives,
         np.tile(np.arange(len(positions)) + first_primitive, instances),
         np.tile(unique, instances).astype(np.uint32),
-        np.tile(unique + base, instances),
+        np.tile(unique + base & 0xFFFF_FFFF, instances),  # the sum has 32 bits
         np.repeat(np.arange(instances) + first, len(unique)),
         (len(positions) * step + strips * (vertices_per_primitive(topology) - step)) * instances,
     )
