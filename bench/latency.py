@@ -33,7 +33,7 @@ CASES = (
     ("latency.empty", empty),
     ("latency.draw1px", scenes.draw),
     ("latency.empty.by_message", partial(empty, spin=0.0)),  # nobody looks at the fence page
-    ("latency.nothing", scenes.empty),  # nothing recorded: the runtime knows that all is done
+    ("latency.nothing", scenes.empty),  # nothing recorded: the client knows that all is done
 )
 
 

@@ -59,12 +59,17 @@ class ImmediateContext(ContextBindings):
     # ----- waiting ---------------------------------------------------------------------------------------------------------
 
     def signal(self) -> int:
-        """Flush, and let the device's fence take a new value when all of it is done; returns the value."""
-        self._fence_value += 1
-        value = self._fence_value
-        self._staged = False
-        self.device.run_sync(lambda: self.send(value))
-        return value
+        """Flush, and let the device's fence take a new value when all of it is done; returns the value.
+
+        With nothing recorded or asked for since the last signal, that one tells as well.
+        """
+        device = self.device
+        if self._commands or device.doomed or device.sent != self._signalled:
+            self._fence_value += 1
+            self._staged = False
+            device.run_sync(lambda: self.send(self._fence_value))
+            self._signalled = device.sent
+        return self._fence_value
 
     async def wait_fence(self, value: int, *, spin: float | None = None) -> None:
         """Wait until the GPU has passed :meth:`signal` of ``value``.

@@ -34,6 +34,7 @@ class ContextBase:
         self._commands: list[tuple[Any, ...]] = []
         self._bytes = 0
         self._fence_value = 0
+        self._signalled = -1  #: messages that the device had sent by then
         self._staged = False  #: something was copied to where it may be mapped since the last signal
         self._usual_wait = 100.0  # microseconds, of late
         self._written: dict[tuple[int, int], npt.NDArray[np.uint8]] = {}

@@ -71,6 +71,7 @@ class DeviceBase:
         self.feature_level = FeatureLevel(created.feature_level)
         self.driver = created.driver
         self.removed: D3DError | None = None
+        self.sent = 0  #: messages so far that may make work: all but waits
         #: Ids whose objects nobody holds any more, destroyed with the next batch.
         self.doomed: list[int] = []
         self._errors: list[D3DError] = []
@@ -92,6 +93,7 @@ class DeviceBase:
         if self.removed is not None:
             raise D3DError(*self._removed_error())
         self.immediate_context.send()
+        self.sent += type(message) is not api.WaitFence
         try:
             return await self._session.request(message, reply)
         except D3DError as error:
@@ -102,6 +104,7 @@ class DeviceBase:
     def send(self, message: Struct) -> None:
         """Notify the runtime."""
         if self.removed is None:
+            self.sent += 1
             self._session.notify(message)
 
     def run_sync(self, function: Any) -> None:

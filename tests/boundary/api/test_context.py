@@ -549,3 +549,23 @@ async def test_a_client_cannot_use_up_the_descriptors(monkeypatch: pytest.Monkey
             assert (await ctx.map(buffer)).data[0] == 5
             ctx.unmap(buffer)
         assert len(device._memories) >= 2
+
+
+async def test_waiting_again_with_nothing_in_between_asks_nobody() -> None:
+    async with one_client() as (stack, gpu):
+        device, driver = await new_device(gpu)
+        ctx = device.immediate_context
+        buffer = await device.create_buffer(64)
+        await ctx.wait_idle()
+        told, value = len(stack.kernel.messages), ctx.signal()
+        driver.calls.clear()
+        for _ in range(3):
+            await ctx.wait_idle()
+        assert (ctx.signal(), len(stack.kernel.messages), driver.calls) == (value, told, [])
+        ctx.draw(3)  # recorded
+        assert ctx.signal() == value + 1
+        await device.create_buffer(64)  # asked for: what it was given may be on its way
+        assert ctx.signal() == value + 2
+        del buffer  # to be destroyed
+        assert ctx.signal() == value + 3
+        await ctx.wait_idle()
