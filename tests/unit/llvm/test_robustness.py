@@ -216,6 +216,37 @@ uav_store_raw r4, r2 u0 mask=xy
     assert np.count_nonzero(reference.view(np.uint32)[::2]) == shared // 4
 
 
+RETURNS = {
+    "all": "retc 1",
+    "one group": "retc $GROUP_ID_X",
+    "some threads": "uge r5, $ID_IN_GROUP_X, 100\nretc r5",
+    "a whole vector": "ult r5, $ID_IN_GROUP_X, 64\nretc r5",
+    "in a loop": "loop\nuge r5, r6, 3\nretc r5\nbarrier 3\niadd r6, r6, 1\nendloop",
+    "in a branch": "uge r5, $GROUP_ID_X, 1\nif r5\nbarrier 3\nret\nendif",
+}
+
+
+@pytest.mark.parametrize("returns", RETURNS.values(), ids=RETURNS)
+def test_threads_that_returned_do_nothing_behind_a_barrier(returns: str) -> None:
+    def build(s: Scene) -> list[Surface]:
+        out = s.buffer(np.full(512, 9, np.uint32))
+        s.shader(f"""compute temps=8 group=256,1,1 shared_bytes=4
+uav 0 RAW_BUFFER
+mov r6, 0
+shl r4, $THREAD_ID_X, 2
+{returns}
+barrier 3
+uav_store_raw r4, r4 u0 mask=x
+""")
+        s.bind(Op.SET_UAV, out, slot=Stage.COMPUTE << 8)
+        s.emit(Op.DISPATCH, data=[2, 1, 1])
+        return [out]
+
+    ((reference, compiled),) = run_both(build)
+    assert np.array_equal(reference, compiled)
+    assert np.count_nonzero(reference.view(np.uint32) == 9) >= 128
+
+
 def test_uniform_groups_pass_barriers_together() -> None:
     """A reversal through shared memory needs every thread's write before any thread's read."""
     s = Scene(lambda m, stop: LlvmEngine(m, stop))

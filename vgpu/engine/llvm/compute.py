@@ -174,6 +174,9 @@ class _Barriers:
     ) -> None:
         self.f, self.lanes, self.program, self.stage, self.stop = f, lanes, program, stage, stop
         self.code, self.pairs = code, match_blocks(code)
+        #: Threads may have ended when others wait at a barrier: every segment looks at who is left, as in a group that is not full.
+        self.returns = any(ins[0] in (Op.RET, Op.RETC) for ins in code[:-1])
+        stage.partial |= self.returns
         self.t = _ComputeTranslator(f, lanes, program, key, stage, block, stop)
         self.vectors = -(-stage.threads // lanes)
         touched: set[int] = set()
@@ -266,7 +269,7 @@ class _Barriers:
                 f.place(following)
                 if op == Op.LOOP:
                     stopped = f.emit(I32, f"load volatile i32, {self.stop}, align 4").ne(0)
-                    f.branch(stopped, behind, head)
+                    f.branch(stopped | self._deserted() if self.returns else stopped, behind, head)
                 f.place(behind)
                 i = end + 1
             elif group_exit:
@@ -284,6 +287,14 @@ class _Barriers:
                 i += 1
             begin = i
         self._segment(begin, stop)
+
+    def _deserted(self) -> Value:
+        """Whether all threads of the group have returned."""
+        f, narrow = self.f, Type("i", self.lanes)
+        left = f.var(narrow, 0)
+        with f.count(0, self.vectors) as v:
+            left.set(left.get() | f.load(narrow, f.index(self.live, narrow, v)))
+        return left.get().eq(0)
 
     def _condition(self, i: int) -> Value:
         """A condition for the whole group: that of its first thread."""
