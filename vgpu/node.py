@@ -62,7 +62,7 @@ class Context:
     """A hardware context: pipeline state, and the buffer in which it was preempted."""
 
     state: PipelineState = field(default_factory=PipelineState)
-    saved: tuple[Execution, Iterator[Step]] | None = None
+    saved: tuple[Execution, Iterator[Step], bool] | None = None  #: with what ``_Work.may_not_end`` was
 
 
 @dataclass(slots=True)
@@ -73,6 +73,7 @@ class _Work:
     context: Context
     execution: Execution | None
     steps: Iterator[Step]
+    may_not_end: bool = False  #: what comes next; remembered, because the step that told is behind
 
 
 _NO_STEPS: Final[Iterator[Step]] = iter(())
@@ -203,7 +204,10 @@ class NodeUnit:
 
     def _advance(self, work: _Work, expired: Callable[[], bool] | None, patient: bool) -> bool:
         """Work on the entry in hand: True when it is done or wanted elsewhere, False when time is over."""
+        if work.may_not_end and not patient:
+            return False
         for step in work.steps:
+            work.may_not_end = bool(step)
             if self._abandon or self._preempt:
                 return True
             if (step and not patient) or (expired is not None and expired()):
@@ -250,7 +254,7 @@ class NodeUnit:
         if flags & _NULL_RENDERING or not size:
             return
         if flags & _RESUME and saved is not None:
-            work.execution, work.steps = saved
+            work.execution, work.steps, work.may_not_end = saved
             return
         if not flags & _CONTINUE:
             reset_state(context.state)
@@ -295,7 +299,7 @@ class NodeUnit:
             if self._abandon:
                 return
             if work is not None and work.execution is not None:
-                work.context.saved = (work.execution, work.steps)
+                work.context.saved = (work.execution, work.steps, work.may_not_end)
             self._work = None
             self._head = self._tail
             self._preempt = False

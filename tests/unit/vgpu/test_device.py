@@ -271,12 +271,30 @@ def test_preempting_an_idle_node_answers_at_once(host: Host) -> None:
 HANG = "compute\nloop\nendloop\n"
 
 
-def test_an_endless_shader_ends_with_a_reset(host: Host) -> None:
+def _endless(host: Host) -> tuple[int, int]:
+    """A buffer with a dispatch of HANG."""
     rig = Rig.__new__(Rig)
     rig.memory, rig._next, rig._packets = host.device.memory, LOCAL_BASE + 4096, []
     rig.shader(HANG)
     (shader,) = rig._packets
-    work = host.buffer(shader, {"op": Op.DISPATCH, "data": [1, 1, 1]})
+    return host.buffer(shader, {"op": Op.DISPATCH, "data": [1, 1, 1]})
+
+
+def test_work_that_may_not_end_and_was_preempted_before_it_began_waits_for_a_patient_run_again(host: Host) -> None:
+    work, node = _endless(host), host.device.nodes[0]
+    host.submit(0, 1, work, context=2)
+    assert node.run(patient=False)
+    assert node.run(patient=False)  # asking again changes nothing
+    host.node(0, NodeRegister.CONTROL, NodeControl.ENABLE | NodeControl.PREEMPT)
+    assert not node.run(patient=False)
+    host.submit(0, 2, work, context=2, flags=RingFlag.RESUME)
+    node.engine.stop.set()  # whoever begins now ends at once, in a fault
+    assert node.run(patient=False)
+    assert [(m.cause, m.fault) for m in host.device.run_ready() if m.cause == Interrupt.FAULT] == [(Interrupt.FAULT, Fault.HANG)]
+
+
+def test_an_endless_shader_ends_with_a_reset(host: Host) -> None:
+    work = _endless(host)
     host.submit(0, 1, work)
     node = host.device.nodes[0]
     node.engine.stop.set()  # as a reset from another thread does: the loop ends by itself
