@@ -216,6 +216,28 @@ uav_store_raw r4, r2 u0 mask=xy
     assert np.count_nonzero(reference.view(np.uint32)[::2]) == shared // 4
 
 
+@pytest.mark.parametrize("index", [2, 3, 15, 0x2000_000F, 0x7FFF_FFFF, 0xFFFF_FFFF])
+@pytest.mark.parametrize("varying", ["", "iadd r1, r1, $THREAD_ID_X\n"], ids=["uniform", "varying"])
+def test_indices_far_beyond_the_immediate_constants_read_nothing(index: int, varying: str) -> None:
+    def build(s: Scene) -> list[Surface]:
+        out = s.buffer(np.full(64, 9, np.uint32))
+        s.shader(f"""compute temps=8 group=32,1,1
+icb 11 12 13 14
+uav 0 RAW_BUFFER
+mov r1, {index:#x}
+{varying}load_icb r2, r1
+shl r4, $THREAD_ID_X, 2
+uav_store_raw r4, r2 u0 mask=x
+""")
+        s.bind(Op.SET_UAV, out, slot=Stage.COMPUTE << 8)
+        s.emit(Op.DISPATCH, data=[1, 1, 1])
+        return [out]
+
+    ((reference, compiled),) = run_both(build)
+    assert np.array_equal(reference, compiled)
+    assert reference.view(np.uint32)[0] == {2: 13, 3: 14}.get(index, 0)
+
+
 RETURNS = {
     "all": "retc 1",
     "one group": "retc $GROUP_ID_X",

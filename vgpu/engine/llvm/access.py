@@ -444,14 +444,14 @@ def load_constant(t: Translator, slot: int, index: Value) -> Value:
 
 
 def load_icb(t: Translator, index: Value) -> Value:
-    """A dword of the immediate constant buffer."""
+    """A dword of the immediate constant buffer. No address is formed far from the table: code reaches it by 32-bit distances."""
     icb = t.program.icb
     if not len(icb):
         return t.zero()
     tables = t.f.module.tables
     if "icb" not in tables:
         tables["icb"] = t.f.module.table("icb", I32, icb.tolist())
-    return _lookup(t, Value(t.f, PTR, tables["icb"]), t.f.value(len(icb), I32), index)
+    return _lookup(t, Value(t.f, PTR, tables["icb"]), t.f.value(len(icb), I32), t.f.umin(index, len(icb)))
 
 
 OPERATIONS: Final[dict[int, Callable[[Translator, Instruction], None]]] = {

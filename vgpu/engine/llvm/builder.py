@@ -758,9 +758,9 @@ class Otherwise:
         self.f.place(self.no)
 
 
-#: Denormals are flushed in single precision alone.
+#: Whether denormals are flushed is known where the code runs alone: a program with doubles keeps them (see :mod:`.float_mode`).
 _ATTRIBUTES: Final = (
-    '"denormal-fp-math"="ieee,ieee" "denormal-fp-math-f32"="preserve-sign,preserve-sign" "no-trapping-math"="true" '
+    '"denormal-fp-math"="dynamic,dynamic" "no-trapping-math"="true" '
     '"prefer-vector-width"="512" "min-legal-vector-width"="512"'
 )
 

@@ -645,7 +645,7 @@ class Translator:
             r.live.set(r.live.wide & staying)
             if r.alive is not None and not (continues and i == target):
                 r.alive.set(r.alive.wide & staying)
-        # When nobody is left in the innermost loop's body, go to its end at once (if it is here: a group's loop is cut at barriers).
+        # When nobody is left in the innermost loop's body, go to its end at once (a loop of the whole group has none here).
         inner = next((r for r in reversed(self.regions) if r.kind == "loop"), None)
         if inner is not None and inner is self.regions[-1] and inner.next:
             go_on = f.label()

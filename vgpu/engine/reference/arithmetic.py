@@ -40,6 +40,16 @@ def saturate(value: Array) -> Array:
     return result
 
 
+def _minimum(a: Array, b: Array) -> Array:
+    """The smaller one; a number where the other is none; of two zeros the second."""
+    return np.where(np.isnan(b) | (a < b), a, b)
+
+
+def _maximum(a: Array, b: Array) -> Array:
+    """The greater one, likewise."""
+    return np.where(np.isnan(b) | (a > b), a, b)
+
+
 def _via64(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
     """The correctly rounded result of a transcendental, through float64."""
     return lambda a: function(a.astype(_D)).astype(_F)
@@ -49,8 +59,8 @@ FLOAT: Final[dict[int, Callable[..., Array]]] = {
     Op.FADD: np.add,
     Op.FMUL: np.multiply,
     Op.FDIV: np.divide,
-    Op.FMIN: np.fmin,
-    Op.FMAX: np.fmax,
+    Op.FMIN: _minimum,
+    Op.FMAX: _maximum,
     Op.FRCP: lambda a: _F(1) / a,
     Op.FRSQ: _via64(lambda a: 1 / np.sqrt(a)),
     Op.FSQRT: np.sqrt,
@@ -100,8 +110,8 @@ DOUBLE: Final[dict[int, Callable[..., Array]]] = {
     Op.DFMA: fused,
     Op.DDIV: np.divide,
     Op.DRCP: lambda a: 1.0 / a,
-    Op.DMIN: np.fmin,
-    Op.DMAX: np.fmax,
+    Op.DMIN: _minimum,
+    Op.DMAX: _maximum,
 }
 
 
