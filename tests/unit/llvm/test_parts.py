@@ -172,6 +172,21 @@ def test_what_is_compiled_at_full_level_may_be_something_else(tmp_path: Path) ->
     assert [result(code) for code in later.together([known, unknown])] == [7, 7]
 
 
+def test_parts_of_the_same_lanes_at_both_levels_go_with_any(tmp_path: Path) -> None:
+    """Where the processor's registers are as wide as pixels are anyway."""
+    cache = DiskCache(tmp_path / "c")
+    parts = Parts(Jit(cache), AT_ONCE)
+    one, two = (parts.get("seven", n, lambda n=n: SEVEN + f"\n; {n}", QUICK) for n in range(2))  # type: ignore[misc]
+    parts.ran([one], 1)
+    parts.optimizer.wait()
+    assert parts.improve() == {one}
+    assert [code.level for code in parts.together([one, two])] == [FULL, QUICK]
+    later = Parts(Jit(cache), AT_ONCE)
+    again = [later.get("seven", n, lambda n=n: SEVEN + f"\n; {n}", QUICK) for n in range(3)]  # type: ignore[misc]
+    assert [code.level for code in later.together(again)] == [FULL, QUICK, QUICK]
+    assert all(code["seven"] for code in later.together(again))
+
+
 def test_an_engine_finds_what_one_before_it_optimised(tmp_path: Path) -> None:
     pictures = []
     for compiled in (True, False):

@@ -48,7 +48,10 @@ class Part:
             self._ir, self._quick = b"", None
 
     def quick(self, jit: Jit) -> Code:
-        """The code at level QUICK, for those who must go together and are not all better yet."""
+        """The code at level QUICK, for those who must go together and are not all better yet; the best where both levels have the
+        same lanes."""
+        if self._full is None:
+            return self.code
         if self._quick is None:
             self._quick = jit.compile(self.ir, level=QUICK, better=False)
         return self._quick

@@ -309,7 +309,7 @@ class Pipelines:
         pipeline.timed = any(part.code.level == QUICK for part in pipeline.geometry)
         if pipeline.timed:
             pipeline.front = self._timed(pipeline.front, pipeline.geometry)
-        pipeline.quick = pixel.level == QUICK
+        pipeline.quick = QUICK in (pixel.level, merger.level)
         pipeline.codes = (*(part.code for part in pipeline.geometry), pixel, merger)
 
     def _timed(self, function: Callable[[int], int], parts: tuple[Part, ...]) -> Callable[[int], int]:
