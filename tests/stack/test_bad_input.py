@@ -102,6 +102,17 @@ async def test_recorded_errors_are_raised_at_the_next_wait_and_the_device_goes_o
         assert (await scene.read())[3, 3].tolist() == [0, 0, 255, 255]
 
 
+@pytest.mark.parametrize("box", [(), (0, 0, 0), (0, 0, 0, 1, 1), (0, 0, 0, 1, 1, None), 5, np.float32(2)])
+async def test_a_box_that_is_none(autojump_clock, box: object) -> None:
+    async with whole_stack() as stack, stack.connect() as gpu:
+        scene = await Simple.create(gpu, vertices=FULL)
+        await refused(scene.ctx.read_texture(scene.target, 0, box), "E_INVALIDARG")
+        with pytest.raises(wddm.D3DError, match="E_INVALIDARG.*box"):
+            scene.ctx.update_subresource(scene.target, b"four", 0, box)
+        scene.draw(tint=(0, 0, 1, 1))
+        assert (await scene.ctx.read_texture(scene.target, 0, (3, 3, 0, 4, 4, 1))).tolist() == [[[0, 0, 255, 255]]]
+
+
 async def test_handles_of_nothing_of_the_wrong_kind_and_of_others(autojump_clock) -> None:
     async with whole_stack() as stack, bystander(stack), stack.connect() as gpu, stack.connect() as other:
         scene, theirs = await Simple.create(gpu), await Simple.create(other)

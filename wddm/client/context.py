@@ -53,6 +53,15 @@ BAND: Final = 16 << 20  #: bytes of an update that travel in one piece
 _LOST: Final = 0xFFFF_FFFF_FFFF_FFFF  #: value of a fence whose signaller is lost
 
 
+def _box_size(box: Sequence[int]) -> tuple[int, ...]:
+    """Width, height and depth of a box, nothing for one that is inside out. Raises D3DError for what is no box."""
+    try:
+        left, top, front, right, bottom, back = box
+        return max(right - left, 0), max(bottom - top, 0), max(back - front, 0)
+    except (TypeError, ValueError):
+        raise invalid(f"box: {box!r} where (left, top, front, right, bottom, back) belongs") from None
+
+
 class ImmediateContext(ContextBindings):
     """ID3D11DeviceContext of ``device``."""
 
@@ -208,7 +217,7 @@ class ImmediateContext(ContextBindings):
             raise D3DError.of(HRESULT.E_INVALIDARG, f"texture: {error}") from None
         size = texture.size(subresource)
         if box is not None:
-            size = tuple(max(high - low, 0) for low, high in zip(box[:3], box[3:6], strict=True))[: texture.dimension]
+            size = _box_size(box)[: texture.dimension]
         if not self.device.passes_descriptors and texture.dimension > 1 and form.row_bytes(size[0]) * form.rows(size[1]) > BAND:
             return await self._read_in_bands(texture, subresource, box, size)
         if texture.usage is Usage.STAGING and box is None and texture.cpu_access_flags & CpuAccessFlag.READ:
@@ -456,7 +465,7 @@ class ImmediateContext(ContextBindings):
         if isinstance(dst_resource, Texture):
             size = (*dst_resource.size(dst_subresource), 1, 1)[:3]
             if dst_box is not None:
-                size = tuple(max(high - low, 0) for low, high in zip(dst_box[:3], dst_box[3:6], strict=True))
+                size = _box_size(dst_box)
             row, depth = pitches(dst_resource.format, size[0], size[1])
             if array.nbytes != depth * size[2]:
                 raise invalid(f"data: {array.nbytes} bytes of shape {array.shape}, the destination takes {depth * size[2]}")
