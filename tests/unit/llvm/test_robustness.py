@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 
@@ -190,6 +191,24 @@ uav_store_raw r0, r4 u0 mask=x
     ((reference, compiled),) = run_both(build)
     assert (reference.view(np.uint32) == 7).all()
     assert np.array_equal(reference, compiled)
+
+
+def test_several_processes_make_room_in_the_disk_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An entry may be gone when it is looked at, and when it is its turn to go."""
+    cache = DiskCache(tmp_path / "c", limit=4000)
+    for i in range(3):
+        cache.put(f"{i:040x}", bytes(1000))
+    (tmp_path / "c" / "gone").symlink_to(tmp_path / "nowhere")
+    unlink = os.unlink
+
+    def twice(path: str) -> None:
+        unlink(path)
+        unlink(path)
+
+    monkeypatch.setattr(os, "unlink", twice)
+    cache.put(f"{3:040x}", bytes(1000))
+    assert cache.get(f"{3:040x}") == bytes(1000)
+    assert sum(f.lstat().st_size for f in (tmp_path / "c").iterdir() if f.name != "gone") <= 3000
 
 
 @pytest.mark.parametrize("shared", [0, 6, 8])

@@ -119,15 +119,18 @@ class DiskCache:
         """Keep the directory below its limit: beyond it, entries go until three quarters are left, oldest use first."""
         if self._size is None or self._size + added > self.limit:
             entries = []
-            for entry in os.scandir(self.directory):
-                info = entry.stat()
-                entries.append((info.st_mtime_ns, info.st_size, entry.path))
+            with os.scandir(self.directory) as directory:
+                for entry in directory:
+                    with contextlib.suppress(FileNotFoundError):  # another process makes room as well
+                        info = entry.stat()
+                        entries.append((info.st_mtime_ns, info.st_size, entry.path))
             self._size = sum(size for _, size, _ in entries)
             wanted = self.limit * 3 // 4 if self._size > self.limit else self._size
             for _, size, path in sorted(entries):
                 if self._size <= wanted:
                     break
-                os.unlink(path)
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
                 self._size -= size
         else:
             self._size += added
