@@ -100,7 +100,7 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
 
 
 if __name__ == "__main__":
-    os.nice(10)
+    # At the priority of those that draw: with all cores busy drawing, a lower one would hardly ever be given time.
     try:
         serve(sys.stdin.buffer, sys.stdout.buffer)
     except BrokenPipeError:  # nobody waits for the answer any more; at a normal exit Python would try once more to write it

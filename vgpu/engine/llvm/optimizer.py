@@ -1,4 +1,4 @@
-"""Optimisation in the background: a process of lower priority that compiles one module after the other.
+"""Optimisation in the background: a process that compiles one module after the other.
 
 A process and not a thread, since LLVM calls of one process wait for each other here: the next shader's first picture must not.
 It is started when there is a request, and ends with the engine or when it is idle; when it dies, what it worked on stays as it was
