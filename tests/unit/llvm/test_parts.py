@@ -201,6 +201,20 @@ def test_an_engine_finds_what_one_before_it_optimised(tmp_path: Path) -> None:
     assert all(np.array_equal(picture, pictures[0]) for picture in pictures)
 
 
+def test_engines_of_other_widths_share_a_cache_and_no_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pixels of a narrow engine are kept under the text of eight lanes when they are optimised for sixteen."""
+    pictures = []
+    for counts in ((8, 16), (8, 8), (16, 16), (8, 16)):
+        monkeypatch.setattr(llvm_engine, "lane_counts", lambda counts=counts: counts)
+        s = Scene(lambda m, stop: LlvmEngine(m, stop, cache=DiskCache(tmp_path / "c"), patience=AT_ONCE))
+        target = triangles(depth=None)(s)[0]
+        for _ in range(2):
+            s.run(keep=True)
+            pictures.append(s.pixels(target).copy())
+            wait(s)
+    assert all(np.array_equal(picture, pictures[0]) for picture in pictures)
+
+
 def test_what_the_process_cannot_compile_stays_as_it_is() -> None:
     optimizer = Optimizer()
     optimizer.want("bad", "no IR")

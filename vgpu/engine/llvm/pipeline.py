@@ -197,8 +197,11 @@ class Pipelines:
 
     def wide_part(self, kind: str, key: Hashable, make: Callable[[int], str], *, level: int = QUICK) -> Part:
         """The same for functions of pixels or compute threads: many lanes only at level FULL, since they compile slowly."""
-        full = partial(make, self.wide) if self.wide != self.lanes else None
-        return self.parts.get(kind, key, partial(make, self.lanes), level, full)
+        if self.wide == self.lanes:
+            return self.parts.get(kind, key, partial(make, self.lanes), level)
+        # The cache knows optimised code by the text of the quick code: engines of other widths must not find it.
+        quick = f"\n; {self.wide} lanes when it is optimised\n"
+        return self.parts.get(kind, key, lambda: make(self.lanes) + quick, level, partial(make, self.wide))
 
     def raster(self) -> int:
         """The tile loop."""
