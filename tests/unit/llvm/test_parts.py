@@ -16,6 +16,7 @@ from tests.support.gpu_scene import Scene
 from tests.unit.llvm.test_draws import EXACT, triangles
 from vgpu.engine import PipelineState
 from vgpu.engine.llvm import LlvmEngine, codegen
+from vgpu.engine.llvm import engine as llvm_engine
 from vgpu.engine.llvm.codegen import FULL, QUICK
 from vgpu.engine.llvm.jit import Code, DiskCache, Jit
 from vgpu.engine.llvm.optimizer import WAITING, Optimizer
