@@ -248,6 +248,22 @@ class Topology(IntEnum):
     PATCHLIST_32 = 64
 
 
+#: Vertices of a primitive, neighbours included, and the step from one to the next in the vertex stream. A patch of n
+#: vertices is (n, n).
+PRIMITIVE_SHAPES: Final = {
+    Topology.POINTLIST: (1, 1),
+    Topology.LINELIST: (2, 2),
+    Topology.LINESTRIP: (2, 1),
+    Topology.TRIANGLELIST: (3, 3),
+    Topology.TRIANGLESTRIP: (3, 1),
+    Topology.LINELIST_ADJ: (4, 4),
+    Topology.LINESTRIP_ADJ: (4, 1),
+    Topology.TRIANGLELIST_ADJ: (6, 6),
+    Topology.TRIANGLESTRIP_ADJ: (6, 2),
+}
+STRIPS: Final = (Topology.LINESTRIP, Topology.TRIANGLESTRIP, Topology.LINESTRIP_ADJ, Topology.TRIANGLESTRIP_ADJ)
+
+
 class ClearKind(IntFlag):
     """``arg`` of CLEAR_COLOR."""
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from wddm.hw.packets import STRIPS
+
 from . import primitives
 from .builder import I16, I32, I64, PTR, VOID, Module, Value
 from .float_mode import restore_float_mode, set_float_mode
@@ -25,7 +27,7 @@ class Assembly(FrontFunction):
         found = primitives.shape(key.topology)
         assert found is not None
         self.size, self.step = found
-        self.strip = key.topology in primitives.STRIPS
+        self.strip = key.topology in STRIPS
         self.cuts = self.strip and key.index_size != 0
         self.hashed = self.strip or key.index_size != 0
 

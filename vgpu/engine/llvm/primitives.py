@@ -2,25 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from wddm.hw.packets import Topology
+from wddm.hw.packets import PRIMITIVE_SHAPES, Topology
 
 from .builder import Value
-
-#: Vertices of a primitive, and the step from one primitive to the next.
-_SHAPES: Final = {
-    Topology.POINTLIST: (1, 1),
-    Topology.LINELIST: (2, 2),
-    Topology.LINESTRIP: (2, 1),
-    Topology.TRIANGLELIST: (3, 3),
-    Topology.TRIANGLESTRIP: (3, 1),
-    Topology.LINELIST_ADJ: (4, 4),
-    Topology.LINESTRIP_ADJ: (4, 1),
-    Topology.TRIANGLELIST_ADJ: (6, 6),
-    Topology.TRIANGLESTRIP_ADJ: (6, 2),
-}
-STRIPS: Final = (Topology.LINESTRIP, Topology.TRIANGLESTRIP, Topology.LINESTRIP_ADJ, Topology.TRIANGLESTRIP_ADJ)
 
 
 def shape(topology: int) -> tuple[int, int] | None:
@@ -28,7 +12,7 @@ def shape(topology: int) -> tuple[int, int] | None:
     if Topology.PATCHLIST_1 <= topology <= Topology.PATCHLIST_32:
         points = topology - Topology.PATCHLIST_1 + 1
         return points, points
-    return _SHAPES.get(topology)  # type: ignore[call-overload, no-any-return]
+    return PRIMITIVE_SHAPES.get(topology)  # type: ignore[call-overload, no-any-return]
 
 
 def count(topology: int, vertices: int) -> int:

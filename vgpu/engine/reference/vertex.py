@@ -14,7 +14,7 @@ from vgpu.memory import Memory
 from wddm.hw.descriptors import INPUT_ELEMENTS_PER_PACKET, InputElement
 from wddm.hw.formats import FORMATS, Format
 from wddm.hw.interrupts import Fault
-from wddm.hw.packets import Op, Topology
+from wddm.hw.packets import PRIMITIVE_SHAPES, STRIPS, Op, Topology
 
 from . import formats
 from .bindings import packet
@@ -22,19 +22,6 @@ from .bindings import packet
 Array = npt.NDArray[Any]
 #: Primitives in a batch.
 BATCH: Final = 4096
-_STRIPS: Final = (Topology.LINESTRIP, Topology.TRIANGLESTRIP, Topology.LINESTRIP_ADJ, Topology.TRIANGLESTRIP_ADJ)
-#: Vertices per primitive, and the step from one to the next in the vertex stream.
-_SHAPES: Final = {
-    Topology.POINTLIST: (1, 1),
-    Topology.LINELIST: (2, 2),
-    Topology.LINESTRIP: (2, 1),
-    Topology.TRIANGLELIST: (3, 3),
-    Topology.TRIANGLESTRIP: (3, 1),
-    Topology.LINELIST_ADJ: (4, 4),
-    Topology.LINESTRIP_ADJ: (4, 1),
-    Topology.TRIANGLELIST_ADJ: (6, 6),
-    Topology.TRIANGLESTRIP_ADJ: (6, 2),
-}
 
 
 @dataclass(slots=True)
@@ -53,7 +40,7 @@ def vertices_per_primitive(topology: int) -> int:
     """How many vertices a primitive of ``topology`` has. Raises FaultError(PIPELINE) for none that exists."""
     if Topology.PATCHLIST_1 <= topology <= Topology.PATCHLIST_32:
         return topology - Topology.PATCHLIST_1 + 1
-    shape = _SHAPES.get(topology)  # type: ignore[call-overload]
+    shape = PRIMITIVE_SHAPES.get(topology)  # type: ignore[call-overload]
     if shape is None:
         raise FaultError(Fault.PIPELINE, f"primitive topology {topology}")
     return int(shape[0])
@@ -63,7 +50,7 @@ def _step(topology: int) -> int:
     """Vertices from one primitive to the next."""
     if topology >= Topology.PATCHLIST_1:
         return vertices_per_primitive(topology)
-    return int(_SHAPES[Topology(topology)][1])
+    return int(PRIMITIVE_SHAPES[Topology(topology)][1])
 
 
 def primitive_count(topology: int, count: int) -> int:
@@ -133,7 +120,7 @@ def assemble(memory: Memory, state: PipelineState, call: DrawCall) -> Iterator[B
     vertices_per_primitive(topology)
     indices = _Indices(memory, state, call) if call.indexed else None
     segments = [(0, call.count)]
-    if indices is not None and topology in _STRIPS:
+    if indices is not None and topology in STRIPS:
         ends = [*np.flatnonzero(indices.data == indices.cut).tolist(), call.count]
         segments = [(a, b - a) for a, b in zip([0, *(e + 1 for e in ends)], ends, strict=False)]
     segments = [(start, n) for start, n in segments if primitive_count(topology, n)]
